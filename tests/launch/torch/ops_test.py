@@ -17,7 +17,7 @@ import torch_gpu_test
 import tilewright
 import tilewright.torch as tw
 from recording import DRIVER
-from tilewright import _definitions, _streams, _tensors, _torch_op
+from tilewright import _definitions, _streams, _tensors, _torch_op, _torch_swap
 from tilewright._op import Op
 
 BF16, F32, I64, I32 = torch.bfloat16, torch.float32, torch.int64, torch.int32
@@ -210,6 +210,21 @@ class Compiled(unittest.TestCase):
                     torch.library.opcheck(form.torch_op, args, test_utils=part)
                     torch.library.opcheck(form.torch_op_into, args, outs, test_utils=part)
 
+    def test_it_keeps_the_ops_of_swapped_layers(self):
+        kept = []
+
+        def backend(graph, inputs):
+            kept.extend(str(node.target) for node in graph.graph.nodes if "tilewright" in str(node.target))
+            return graph.forward
+
+        nn = torch.nn
+        model = nn.Sequential(nn.RMSNorm(64), nn.LayerNorm(64), nn.Softmax(-1), LlamaMLP(nn.functional.silu)).bfloat16()
+        tw.swap(model)
+        with mock.patch.object(_torch_swap, "_is_served", lambda x, weight: True):
+            torch.compile(model.to("meta"), backend=backend, fullgraph=True)(meta(4, 64))
+        self.assertEqual(kept, [f"tilewright.{op}.default" for op in ("rmsnorm", "layernorm", "softmax", "gemm", "gemm",
+                                                                      "swiglu", "gemm")])
+
     def test_out_is_written_in_it(self):
         def layer(x, y):
             tw.softmax(x, out=y)
@@ -229,6 +244,7 @@ class Launches(unittest.TestCase):
         DRIVER.use(0)
         known, self.stream = _streams.Torch(torch), DRIVER.new_stream()
         known.raw_stream, known.current_device, known.has_one_device = lambda device: self.stream, lambda: 0, True
+        known.empty = lambda shape, strides, dtype: torch.empty_strided(shape, strides, dtype=dtype)
         for patch in (mock.patch.object(_tensors, "from_torch", of_gpu), mock.patch.object(_streams, "_found", known)):
             patch.start()
             self.addCleanup(patch.stop)
@@ -312,6 +328,24 @@ class Launches(unittest.TestCase):
         with self.assertRaisesRegex(tilewright.UsageError, "call it without out="):
             tw.softmax(x, out=torch.ones(4, 1024, dtype=BF16))
 
+    def test_layers_that_are_swapped_call_without_torchs_dispatcher(self):
+        nn, x = torch.nn, torch.ones(2, 3, 64, dtype=BF16)
+        model = nn.Sequential(nn.RMSNorm(64), LlamaRMSNorm(64), nn.LayerNorm(64), nn.Softmax(-1), nn.Linear(64, 64),
+                              LlamaMLP(nn.functional.silu)).bfloat16()
+        self.assertTrue(all(each.op for each in tw.swap(model)))
+        for patch in (mock.patch.object(_torch_swap, "_is_served", return_value=True),
+                      mock.patch.object(_torch_op, "is_direct", return_value=True),
+                      *(mock.patch.object(_torch_swap.FORMS[op][key], "torch_op", side_effect=AssertionError)
+                        for op in ("rmsnorm", "layernorm", "softmax", "swiglu", "gemm")
+                        for key in _torch_swap.FORMS[op])):
+            patch.start()
+            self.addCleanup(patch.stop)
+        with torch.no_grad():
+            handed, y = self.launched(model, x)
+        self.assertEqual([each[0].partition("[")[0] for each in handed],
+                         ["rmsnorm", "rmsnorm", "layernorm", "softmax", "gemm", "gemm", "gemm", "swiglu", "gemm"])
+        self.assertEqual([each[4] for each in handed[:3]], [[torch.finfo(BF16).eps], [1e-6], [1e-5]])
+        self.assertEqual(y.shape, x.shape)
 
     def test_torch_finds_schemas_and_fake_kernels_true(self):
         """opcheck but for what computes. The GPU's test does all of it, and of every form."""

@@ -55,6 +55,11 @@ class Torch:
         self.device_of = torch.Tensor.get_device
         self.is_contiguous = torch.Tensor.is_contiguous
         self.strides = torch.Tensor.stride
+        # Of shape, strides and dtype, on the current device: as graphs of torch.compile allocate.
+        try:
+            self.empty = private._dynamo.guards._empty_strided_cuda
+        except AttributeError:
+            self.empty = lambda shape, strides, dtype: torch.empty_strided(shape, strides, dtype=dtype, device="cuda")
 
     def make_context_current(self, device: int) -> None:
         """On a thread that has used no GPU yet there is none; asking the runtime of memory makes one."""

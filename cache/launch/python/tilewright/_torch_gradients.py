@@ -178,9 +178,8 @@ def choose(forms: Mapping[tuple[str, ...], Form], words: Mapping[str, Any]) -> F
 
 
 def register(forms: Forms) -> None:
-    from ._torch_op import LIBRARY
     for name, of_op in forms.items():
         rule = rule_of(name, forms)
         for form in of_op.values():
             backward, setup = backward_of(form, rule, forms)
-            torch.library.register_autograd(form.name, backward, setup_context=setup, lib=LIBRARY)
+            form.differentiate(backward, setup)

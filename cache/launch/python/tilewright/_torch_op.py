@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
+from torch._library import autograd as _autograd
 
 from . import _definitions, _streams, _tensors, default_launcher
 from ._library import InterfaceError, UsageError
@@ -54,6 +55,33 @@ class Call(NamedTuple):
     names: dict[str, Any]  # dims, attributes and dtype
     tensors: list[tuple[dict[str, Any], Any]]  # arguments of the definition that are given
     outputs: list[tuple[list[Any], torch.dtype]]
+
+
+def _without(module: Any, name: str, default: Any) -> Any:
+    return getattr(module, name, lambda: default)
+
+
+_modes = _without(torch._C, "_len_torch_dispatch_stack", 1)
+_function_mode = _without(torch._C, "_is_torch_function_mode_enabled", True)
+_transform = _without(getattr(torch._C, "_functorch", None), "peek_interpreter_stack", True)
+
+
+def is_direct(args: Sequence[Any]) -> bool:
+    """Whether torch's dispatcher, which costs as much as the launch, would do nothing but call the kernel: plain
+    tensors of a GPU, of which none asks for a gradient, and nobody who traces, transforms, casts or profiles."""
+    if (torch.compiler.is_compiling() or _modes() or _function_mode() or _transform() is not None
+            or torch.is_autocast_enabled("cuda") or torch._C._get_tracing_state() is not None
+            or torch.autograd.forward_ad._current_level >= 0 or torch.autograd.profiler._is_profiler_enabled):
+        return False
+    no_gradient = not torch.is_grad_enabled()
+    for arg in args:
+        kind = type(arg)
+        if kind is torch.Tensor or kind is torch.nn.Parameter:
+            if not arg.is_cuda or not (no_gradient or not arg.requires_grad):
+                return False
+        elif isinstance(arg, torch.Tensor):
+            return False
+    return True
 
 
 def is_present(arg: dict[str, Any], attributes: dict[str, str]) -> bool:
@@ -133,6 +161,16 @@ class Form:
         LIBRARY.impl(self.name, self.run_cast, "AutocastCUDA")
         torch.library.register_fake(self.name, self.fake, lib=LIBRARY)
         torch.library.register_fake(f"{NAMESPACE}::{into}", self.fake_into, lib=LIBRARY)
+
+    def differentiate(self, backward: Any, setup: Any) -> None:
+        """By what torch.library.register_autograd takes."""
+        torch.library.register_autograd(self.name, backward, setup_context=setup, lib=LIBRARY)
+        rest = _autograd.make_autograd_impl(self.torch_op, _autograd.Info(backward, setup))
+
+        def shortened(keys: Any, *args: Any) -> Any:
+            return self.run(*args) if is_direct(args) else rest(keys, *args)
+
+        LIBRARY.impl(self.name, shortened, "AutogradCUDA", with_keyset=True)
 
     def filled(self, args: Sequence[Any]) -> Sequence[Any]:
         """With the defaults that torch leaves out."""
@@ -243,11 +281,13 @@ class Form:
         with torch._C._ExcludeDispatchKeyGuard(_BELOW_AUTOCAST):
             return self.torch_op(*args)
 
+    def __call__(self, *args: Any) -> Any:
+        """As torch calls it, by the shortest way."""
+        return self.run(*args) if is_direct(args) else self.torch_op(*args)
+
     def run(self, *args: Any) -> Any:
         args = self.filled(args)
-        plan = self._plan(args)
-        made = [torch.empty(shape, dtype=dtype, device=plan.device) for shape, dtype in plan.outputs]
-        plan.launch(args, made)
+        made = self._plan(args).launch(args)
         return made[0] if len(made) == 1 else tuple(made)
 
     def run_into(self, *args: Any, **outs: Any) -> None:
@@ -268,9 +308,12 @@ class Form:
             key.append(args[i] is None)
         for i in self._of_tensors:
             tensor = args[i]
-            key += (None,) if tensor is None else (tensor.shape, tensor.dtype, tensor.stride(), tensor.get_device())
+            if tensor is None:
+                key.append(None)
+            else:
+                key += tensor.shape, tensor.dtype, tensor.stride(), tensor.get_device()
         for tensor in outs:
-            key += (tensor.shape, tensor.dtype, tensor.stride(), tensor.get_device())
+            key += tensor.shape, tensor.dtype, tensor.stride(), tensor.get_device()
         found = self._plans.get(known := tuple(key))
         if found is None:
             if len(self._plans) >= _MOST_REMEMBERED:
@@ -284,7 +327,8 @@ class Plan:
 
     def __init__(self, form: Form, args: Sequence[Any], outs: Sequence[Any]):
         call = form.understand(args)
-        self.outputs, self.device = call.outputs, call.tensors[0][1].device
+        self._device = call.tensors[0][1].device
+        self._outputs = [(tuple(shape), _dense(shape), dtype) for shape, dtype in call.outputs]
         if outs:
             form._check_outs(call, {arg["name"]: out for arg, out in zip(form.outputs, outs)})
         empty = [i for i, (_, tensor) in enumerate(call.tensors) if 0 in tensor.shape]
@@ -306,8 +350,8 @@ class Plan:
                 layouts, self._copied = self._layouts(form, call, outs, strided=False)
         self._copied += [(i, _widened) for i in empty]
         op = self._op(form, call, pitches)
-        made = [_tensors.Layout(_tensors.dtype_name(dtype), tuple(shape), None, self.device.index, False)
-                for shape, dtype in call.outputs]
+        made = [_tensors.Layout(_tensors.dtype_name(dtype), shape, None, self._device.index, False)
+                for shape, _, dtype in self._outputs]
         by_name = dict(zip([*(arg["name"] for arg, _ in call.tensors), *(arg["name"] for arg in form.outputs)],
                            itertools.count()))
         wanted = [arg.name for arg in op._plan.tensors]
@@ -323,7 +367,7 @@ class Plan:
         torch_ = _streams.torch_if_imported()
         assert torch_ is not None
         self._torch = op._torch = torch_
-        self._served, self._index = op, self.device.index
+        self._served, self._index = op, self._device.index
 
     def _op(self, form: Form, call: Call, pitches: dict[str, str]) -> Op:
         return default_launcher().op(form.definition["name"], dtype=call.names["dtype"], **call.attributes, **pitches)
@@ -343,24 +387,38 @@ class Plan:
             layouts.append(_layout(form, arg, shown))
         return [*layouts, *(_layout(form, arg, out) for arg, out in zip(form.outputs, outs))], copied
 
-    def launch(self, args: Sequence[Any], outputs: list[Any]) -> None:
+    def launch(self, args: Sequence[Any], outputs: Sequence[Any] | None = None) -> Sequence[Any]:
+        """Into these, else into new ones; gives them back."""
         if self._is_zero:
+            if outputs is None:
+                return [torch.zeros(shape, dtype=dtype, device=self._device) for shape, _, dtype in self._outputs]
             for output in outputs:
                 output.zero_()
-            return
+            return outputs
+        torch_ = self._torch
+        if torch_.has_one_device or torch_.current_device() == self._index:
+            return self._launch(torch_, args, outputs)
+        with torch.cuda.device(self._index):
+            return self._launch(torch_, args, outputs)
+
+    def _launch(self, torch_: _streams.Torch, args: Sequence[Any], outputs: Sequence[Any] | None) -> Sequence[Any]:
+        if outputs is None:
+            empty = torch_.empty
+            outputs = [empty(shape, strides, dtype) for shape, strides, dtype in self._outputs]
         tensors = [args[i] for i in self._sources]
         for i, copy in self._copied:
             tensors[i] = copy(tensors[i])
         tensors += outputs
         if self._order is not None:
             tensors = [tensors[i] for i in self._order]
-        torch_, index = self._torch, self._index
         scalars = [args[i] for i in self._scalars]
-        if torch_.has_one_device or torch_.current_device() == index:
-            self._served._submit(torch_.raw_stream(index), self._prepared, map(torch_.address, tensors), scalars)
-        else:
-            with torch.cuda.device(index):
-                self._served._submit(torch_.raw_stream(index), self._prepared, map(torch_.address, tensors), scalars)
+        self._served._submit(torch_.raw_stream(self._index), self._prepared, map(torch_.address, tensors), scalars)
+        return outputs
+
+
+def _dense(shape: Sequence[int]) -> tuple[int, ...]:
+    """The strides of rows one after another."""
+    return tuple(math.prod(max(extent, 1) for extent in shape[i + 1:]) for i in range(len(shape)))
 
 
 def _widened(arg: Any) -> Any:

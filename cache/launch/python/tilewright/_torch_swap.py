@@ -14,8 +14,10 @@ from torch.nn import functional
 from . import default_launcher
 from ._library import Error
 from ._tensors import dtype_name
+from ._torch_forms import FORMS
 
-OPS = torch.ops.tilewright
+_rmsnorm, _layernorm, _softmax, _swiglu, _gemm = (
+    next(iter(FORMS[op].values())) for op in ("rmsnorm", "layernorm", "softmax", "swiglu", "gemm"))
 
 
 class Swapped(NamedTuple):
@@ -31,48 +33,55 @@ class Swapped(NamedTuple):
 
 
 class _Layer:
-    """What the layers have in common: where `serves` is not so, the layer's own forward is called."""
+    """What the layers have in common: what is not served goes the layer's own way."""
 
     own: Any  # the forward that was there
-
-    def serves(self, x: Any) -> bool:
-        weight = getattr(self, "weight", x)
-        return x.is_cuda and (x.dtype == weight.dtype or torch.is_autocast_enabled("cuda"))
+    eps_name: str | None
 
 
-def _eps(layer: Any, x: Any) -> float:
-    eps = getattr(layer, "eps", getattr(layer, "variance_epsilon", None))
+def _is_served(x: Any, weight: Any) -> bool:
+    return x.is_cuda and (x.dtype == weight.dtype or torch.is_autocast_enabled("cuda"))
+
+
+def _eps_name(layer: Any) -> str | None:
+    return next((name for name in ("eps", "variance_epsilon") if hasattr(layer, name)), None)
+
+
+def _eps(layer: Any, name: str | None, x: Any) -> float:
+    eps = getattr(layer, name) if name else None
     return torch.finfo(x.dtype).eps if eps is None else eps
 
 
 class RMSNorm(_Layer):
     def forward(self, x: Any) -> Any:
-        return OPS.rmsnorm.default(x, self.weight, _eps(self, x)) if self.serves(x) else self.own(x)
+        weight = self.weight
+        return _rmsnorm(x, weight, _eps(self, self.eps_name, x)) if _is_served(x, weight) else self.own(x)
 
 
 class LayerNorm(_Layer):
     def forward(self, x: Any) -> Any:
-        return OPS.layernorm.default(x, self.weight, self.bias, self.eps) if self.serves(x) else self.own(x)
+        weight = self.weight
+        return _layernorm(x, weight, self.bias, self.eps) if _is_served(x, weight) else self.own(x)
 
 
 class Softmax(_Layer):
     def forward(self, x: Any) -> Any:
-        return OPS.softmax.default(x) if self.serves(x) else self.own(x)
+        return _softmax(x) if _is_served(x, x) else self.own(x)
 
 
 class Linear(_Layer):
     def forward(self, x: Any) -> Any:
-        if not self.serves(x):
+        weight = self.weight
+        if not _is_served(x, weight):
             return self.own(x)
-        math = "tf32" if torch.backends.cuda.matmul.allow_tf32 and x.dtype == torch.float32 else "ieee"
-        return OPS.gemm.default(x, self.weight, self.bias, None, "nt", math)
+        math = "tf32" if x.dtype == torch.float32 and torch.backends.cuda.matmul.allow_tf32 else "ieee"
+        return _gemm(x, weight, self.bias, None, "nt", math)
 
 
 class SwiGLU(_Layer):
     def forward(self, x: Any) -> Any:
         gate, up = self.gate_proj(x), self.up_proj(x)
-        return self.down_proj(OPS.swiglu.default(gate, up) if self.serves(gate)
-                              else functional.silu(gate) * up)
+        return self.down_proj(_swiglu(gate, up) if _is_served(gate, gate) else functional.silu(gate) * up)
 
 
 def _same(layer: Any, formula: Callable[[Any, Any], Any], cols: int) -> str | None:
@@ -100,29 +109,31 @@ def _why_not_norm(layer: Any, formula: Callable[[Any, Any], Any]) -> str | None:
     return _same(layer, formula, weight.shape[0])
 
 
-def _rmsnorm(layer: Any) -> str | None:
-    return _why_not_norm(layer, lambda trial, x: functional.rms_norm(x, x.shape[-1:], trial.weight, _eps(trial, x)))
+def _why_not_rmsnorm(layer: Any) -> str | None:
+    eps = _eps_name(layer)
+    return _why_not_norm(layer, lambda trial, x: functional.rms_norm(x, x.shape[-1:], trial.weight,
+                                                                     _eps(trial, eps, x)))
 
 
-def _layernorm(layer: Any) -> str | None:
+def _why_not_layernorm(layer: Any) -> str | None:
     if getattr(layer, "bias", None) is None:
         return "it has no bias"
     return _why_not_norm(layer, lambda trial, x: functional.layer_norm(x, x.shape[-1:], trial.weight, trial.bias,
                                                                        trial.eps))
 
 
-def _softmax(layer: Any) -> str | None:
+def _why_not_softmax(layer: Any) -> str | None:
     return None if layer.dim == -1 else f"its dim is {layer.dim}; name the last extent as -1"
 
 
-def _swiglu(layer: Any) -> str | None:
+def _why_not_swiglu(layer: Any) -> str | None:
     def formula(trial: Any, x: Any) -> Any:
         return trial.down_proj(functional.silu(trial.gate_proj(x)) * trial.up_proj(x))
 
     return _same(layer, formula, layer.gate_proj.weight.shape[1])
 
 
-def _linear(layer: Any) -> str | None:
+def _why_not_linear(layer: Any) -> str | None:
     return None if type(layer) is torch.nn.Linear else f"{type(layer).__name__} is no plain torch.nn.Linear"
 
 
@@ -135,18 +146,19 @@ class _Kind(NamedTuple):
 
 # In this order: what is swapped first is not asked again.
 _KINDS = (
-    _Kind("rmsnorm", RMSNorm, lambda layer: type(layer).__name__.endswith("RMSNorm"), _rmsnorm),
-    _Kind("layernorm", LayerNorm, lambda layer: isinstance(layer, torch.nn.LayerNorm), _layernorm),
-    _Kind("softmax", Softmax, lambda layer: isinstance(layer, torch.nn.Softmax), _softmax),
+    _Kind("rmsnorm", RMSNorm, lambda layer: type(layer).__name__.endswith("RMSNorm"), _why_not_rmsnorm),
+    _Kind("layernorm", LayerNorm, lambda layer: isinstance(layer, torch.nn.LayerNorm), _why_not_layernorm),
+    _Kind("softmax", Softmax, lambda layer: isinstance(layer, torch.nn.Softmax), _why_not_softmax),
     _Kind("swiglu", SwiGLU, lambda layer: all(isinstance(getattr(layer, name, None), torch.nn.Module)
-                                              for name in ("gate_proj", "up_proj", "down_proj")), _swiglu),
-    _Kind("gemm", Linear, lambda layer: isinstance(layer, torch.nn.Linear), _linear),
+                                              for name in ("gate_proj", "up_proj", "down_proj")), _why_not_swiglu),
+    _Kind("gemm", Linear, lambda layer: isinstance(layer, torch.nn.Linear), _why_not_linear),
 )
 
 
 @functools.cache
-def _class_of(ours: type, theirs: type) -> type:
-    return type(f"Tilewright{theirs.__name__}", (ours, theirs), {"own": theirs.forward, "__module__": __name__})
+def _class_of(ours: type, theirs: type, eps: str | None) -> type:
+    return type(f"Tilewright{theirs.__name__}", (ours, theirs),
+                {"own": theirs.forward, "eps_name": eps, "__module__": __name__})
 
 
 def swap(model: torch.nn.Module, ops: Iterable[str] = ("rmsnorm", "layernorm", "softmax", "swiglu", "gemm"), *,
@@ -163,7 +175,7 @@ def swap(model: torch.nn.Module, ops: Iterable[str] = ("rmsnorm", "layernorm", "
             continue
         why = _why_not(layer, kind)
         if why is None and not dry_run:
-            layer.__class__ = _class_of(kind.ours, type(layer))
+            layer.__class__ = _class_of(kind.ours, type(layer), _eps_name(layer))
         found.append(Swapped(name or "the model", type(layer).__name__.removeprefix("Tilewright"),
                              None if why else kind.op, why))
     return found

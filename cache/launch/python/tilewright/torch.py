@@ -11,47 +11,18 @@ attributes are keywords, and those that an argument tells (`bias`) are left out.
 (`torch.ops.tilewright`), autocast and gradients are theirs. `swap(model)` makes the layers of a model use them."""
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
 
-from . import _definitions, _torch_gradients, _torch_op
+from . import _torch_gradients
 from ._library import UsageError
-from ._torch_op import Form, yes_no
+from ._torch_forms import FORMS as _forms
+from ._torch_op import Form, is_direct, yes_no
 from ._torch_swap import Swapped, swap
 
 __all__ = ["Swapped", "ops", "swap"]
 
-_forms = {definition["name"]: _torch_op.forms_of(definition) for definition in _definitions.load()}
-_torch_gradients.register(_forms)
-
-
-def _without(module: Any, name: str, default: Any) -> Any:
-    return getattr(module, name, lambda: default)
-
-
-_modes = _without(torch._C, "_len_torch_dispatch_stack", 1)
-_function_mode = _without(torch._C, "_is_torch_function_mode_enabled", True)
-_transform = _without(getattr(torch._C, "_functorch", None), "peek_interpreter_stack", True)
-
-
-def _is_direct(args: Sequence[Any]) -> bool:
-    """Whether torch's dispatcher, which costs as much as the launch, would do nothing but call the kernel: plain
-    tensors of a GPU, of which none asks for a gradient, and nobody who traces, transforms, casts or profiles."""
-    if (torch.compiler.is_compiling() or _modes() or _function_mode() or _transform() is not None
-            or torch.is_autocast_enabled("cuda") or torch._C._get_tracing_state() is not None
-            or torch.autograd.forward_ad._current_level >= 0 or torch.autograd.profiler._is_profiler_enabled):
-        return False
-    no_gradient = not torch.is_grad_enabled()
-    for arg in args:
-        kind = type(arg)
-        if kind is torch.Tensor or kind is torch.nn.Parameter:
-            if not arg.is_cuda or not (no_gradient or not arg.requires_grad):
-                return False
-        elif isinstance(arg, torch.Tensor):
-            return False
-    return True
 
 
 def _function(name: str, forms: dict[tuple[str, ...], Form]) -> Any:
@@ -67,6 +38,8 @@ def _function(name: str, forms: dict[tuple[str, ...], Form]) -> Any:
         known[words] = (form, outputs, form if needed <= set(outputs) else keeper)
 
     def call(*args: Any, out: Any = None, **options: Any) -> Any:
+        if out is None and not options and is_direct(args):
+            return first.run(*args)
         words = tuple([yes_no(options.pop(each, default)) for each, default in deciding])
         if words not in known:
             given = ", ".join([f"{each}={word}" for (each, _), word in zip(deciding, words)])
@@ -74,12 +47,12 @@ def _function(name: str, forms: dict[tuple[str, ...], Form]) -> Any:
         form, outputs, keeper = known[words]
         if out is not None:
             outs = dict(zip(outputs, out if isinstance(out, (tuple, list)) else (out,)))
-            if _is_direct((*args, *options.values())):
+            if is_direct((*args, *options.values())):
                 form.run_into(*form.placed(args, options), **outs)
             else:
                 form.torch_op_into(*args, **options, **outs)
             return out
-        if _is_direct((*args, *options.values())):
+        if is_direct((*args, *options.values())):
             return form.run(*form.placed(args, options))
         if keeper is not form and torch.is_grad_enabled() and any(
                 [isinstance(arg, torch.Tensor) and arg.requires_grad for arg in (*args, *options.values())]):
