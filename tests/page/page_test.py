@@ -161,6 +161,24 @@ class Page(BrowserTest):
             box = cell.bounding_box()
             self.assertLessEqual(box["x"] + box["width"], 390)
             self.assertLessEqual(cell.evaluate("(cell) => cell.scrollWidth - cell.clientWidth"), 0)
+        self.assertEqual(page.evaluate("[...document.querySelectorAll('.stacked .scroll')]"
+                                       ".filter((box) => box.scrollHeight > box.clientHeight).length"), 0)
+
+    def test_a_line_of_a_config_ends_after_a_comma(self):
+        lines = """() => {
+          const texts = document.createTreeWalker(document.querySelector(".stacked .config"), NodeFilter.SHOW_TEXT);
+          const words = [];
+          while (texts.nextNode()) {
+            const range = document.createRange();
+            range.selectNodeContents(texts.currentNode);
+            words.push([texts.currentNode.data, range.getClientRects().length]);
+          }
+          return words;
+        }"""
+        for width in (1280, 390):
+            words = self.open(self.report, "view=failures&op=gemm", width=width).evaluate(lines)
+            self.assertGreater(len(words), 5)
+            self.assertEqual({lines for _, lines in words}, {1}, words)
 
     def test_the_effects_have_the_numbers_of_the_table(self):
         table = json.loads(program("table", "gemm", "--by", "stages", "--cache", self.cache, "--format", "json"))

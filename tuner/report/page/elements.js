@@ -56,6 +56,10 @@ function tableRow(columns, row) {
       column.cell(row))));
 }
 
+/** A config, whose lines end after its commas; what follows it are texts or nodes. */
+const configSpan = (config, ...more) =>
+  element("span", {class: "config"}, config.split(/(?<=,)/).map((word, i) => [i > 0 ? element("wbr") : null, word]), more);
+
 /** A term and its value in a list of such. */
 const fact = (term, value) => [element("dt", {}, term), element("dd", {}, value)];
 

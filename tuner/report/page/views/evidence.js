@@ -14,7 +14,7 @@ const evidenceView = {
     return [
       choices.node,
       element("p", {}, element("span", {class: "key"}, shapeKey(row.problem)), " is served by ",
-        element("span", {class: "config"}, row.get("winner")), "."),
+        configSpan(row.get("winner")), "."),
       rivalsFigure(row),
       element("h3", {}, "The winner"),
       ...factsOf(row, row.table.columns.filter((column) => column.heading !== "" && column.name !== "winner")),
@@ -90,7 +90,7 @@ function rivalsFigure(row) {
       {heading: "time", number: true, cell: (rival) => showTime(rival.time)},
       {heading: "at least", number: true, cell: (rival) => (rival.low ? showTime(rival.low) : "-")},
       {heading: "at most", number: true, cell: (rival) => (rival.high ? showTime(rival.high) : "-")},
-      {heading: "config", cell: (rival) => element("span", {class: "config"}, rival.config)},
+      {heading: "config", cell: (rival) => configSpan(rival.config)},
     ], rivals),
   });
 }

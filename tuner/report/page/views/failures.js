@@ -34,7 +34,7 @@ function prunedParts(pruned) {
       {heading: "implementation", cell: (group) => implementationOf(group[0])},
       {heading: "configs", number: true, cell: (group) => String(group.length)},
       {heading: "such as", cell: (group) => reasons[trials.reason[group[0]]]},
-      {heading: "config", cell: (group) => element("span", {class: "config"}, configText(group[0]))},
+      {heading: "config", cell: (group) => configSpan(configText(group[0]))},
       {heading: "on", cell: (group) => problemLink(trials.problem[group[0]], "strip", shapeKey(trials.problem[group[0]]))},
     ], groups, true),
   ];
@@ -75,7 +75,7 @@ function reasonsTable(failed) {
     {heading: "kind", cell: (group) => report.statuses[trials.status[group[0]]]},
     {heading: "configs", number: true, cell: (group) => String(group.length)},
     {heading: "reason", cell: (group) => reasons[trials.reason[group[0]]]},
-    {heading: "such as", cell: (group) => element("span", {class: "config"}, configText(group[0]))},
+    {heading: "such as", cell: (group) => configSpan(configText(group[0]))},
     {heading: "on", cell: (group) => problemLink(trials.problem[group[0]], "strip", shapeKey(trials.problem[group[0]]))},
   ], groups, true);
 }

@@ -238,6 +238,6 @@ function winnersDataTable(title, rows, figure) {
     number("time_ns", "time"), number("half_interval_share", "±"), number("gb_per_s", "GB/s"),
     number("share_of_ceiling", "of ceiling"), number("flop_per_byte", "flop/byte"),
     {heading: "bound", cell: (row) => row.show("bound")}, number("speedup_over_base", "vs base"),
-    {heading: "winner", cell: (row) => element("span", {class: "config"}, row.get("winner"))},
+    {heading: "winner", cell: (row) => configSpan(row.get("winner"))},
   ], rows);
 }

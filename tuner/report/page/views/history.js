@@ -59,7 +59,7 @@ const kHistoryColumns = [
   {heading: "time", number: true, cell: (row) => showTime(row.time_ns)},
   {heading: "than before", cell: (row) => (row.speedup ? `${row.verdict}, ${showRatio(row.speedup)}` : row.verdict ?? "-")},
   {heading: "changed", cell: (row) => row.changed ?? "-"},
-  {heading: "winner", cell: (row) => element("span", {class: "config"}, row.winner, row.served ? " (served)" : "")},
+  {heading: "winner", cell: (row) => configSpan(row.winner, row.served ? " (served)" : "")},
   {heading: "versions", cell: (row) => [`Tilewright ${row.tilewright}`, row.compiler, row.driver && `driver ${row.driver}`].filter(Boolean).join(", ")},
   {heading: "device", cell: (row) => row.device},
 ];

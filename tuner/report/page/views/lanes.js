@@ -168,7 +168,7 @@ function lanesFigure(lanes, begin, end, whole) {
       {heading: "work", cell: ([, bar]) => bar.kind},
       {heading: "began after", number: true, cell: ([, bar]) => showLength(bar.from)},
       {heading: "took", number: true, cell: ([, bar]) => showLength(bar.to - bar.from)},
-      {heading: "config", cell: ([, bar]) => element("span", {class: "config"}, subjectOf(bar)[0])},
+      {heading: "config", cell: ([, bar]) => configSpan(subjectOf(bar)[0])},
       {heading: "problem", cell: ([, bar]) => subjectOf(bar)[1]},
     ], lanes.flatMap((lane) => lane.bars.filter(inside).map((bar) => [lane, bar]))),
   });

@@ -83,7 +83,7 @@ function jobNodes() {
       job.campaign ? [", of ", element("a", {href: addressOf({view: "live", campaign: job.campaign})}, `campaign ${job.campaign}`)] : ", which was missed"),
     problem ? element("p", {}, element("progress", {max: Math.max(problem.configs, 1), value: Math.min(tried + problem.known, problem.configs), "aria-label": "configs looked at"}),
       ` ${showNumber(tried)} of ${showNumber(problem.configs)} configs tried${problem.known > 0 ? `, ${showNumber(problem.known)} known before` : ""}${problem.failed > 0 ? `, ${problem.failed} failed` : ""}`) : null,
-    problem?.best ? element("p", {}, "Fastest so far: ", element("span", {class: "config"}, problem.best.config), ` in ${showTime(problem.best.median_ns)}`) : null,
+    problem?.best ? element("p", {}, "Fastest so far: ", configSpan(problem.best.config), ` in ${showTime(problem.best.median_ns)}`) : null,
     ...notes,
   ].filter(Boolean);
 }
@@ -105,7 +105,7 @@ function triedFigure() {
         itemStyle: {color: styleColor(trial.best ? "--mark" : "--series-0")}}))}],
     }),
     table: () => dataTable(title, [
-      {heading: "config", cell: (trial) => element("span", {class: "config"}, trial.config)},
+      {heading: "config", cell: (trial) => configSpan(trial.config)},
       {heading: "time", number: true, cell: (trial) => showTime(trial.median_ns)},
     ], timedSoFar()),
   });
@@ -142,7 +142,7 @@ function problemKeyLink(key) {
 
 const kDoneColumns = [
   {heading: "problem", cell: (row) => problemKeyLink(row.problem)},
-  {heading: "winner", cell: (row) => (row.winner ? element("span", {class: "config"}, row.winner) : `none${row.reason ? `: ${row.reason}` : ""}`)},
+  {heading: "winner", cell: (row) => (row.winner ? configSpan(row.winner) : `none${row.reason ? `: ${row.reason}` : ""}`)},
   {heading: "time", number: true, cell: (row) => (row.median_ns ? showTime(row.median_ns) : "-")},
 ];
 

@@ -119,7 +119,7 @@ function configColumns(winner) {
     return build >= 0 && builds.registers[build] > 0 ? showCell(builds[column][build], unit) : "-";
   };
   return [
-    {heading: "config", cell: (trial) => element("span", {class: "config"}, configText(trial), configText(trial) === best ? " (winner)" : "")},
+    {heading: "config", cell: (trial) => configSpan(configText(trial), configText(trial) === best ? " (winner)" : "")},
     {heading: "time", number: true, cell: timed((trial) => showTime(trials.median_ns[trial]))},
     {heading: "at least", number: true, cell: timed((trial) => showTime(trials.low_ns[trial]))},
     {heading: "at most", number: true, cell: timed((trial) => showTime(trials.high_ns[trial]))},
