@@ -25,11 +25,21 @@ TEST_F(GateVerb, passes_a_cache_against_itself) {
   EXPECT_NE(read_file(folder / "gate.xml").find(R"(tests="14" failures="0" skipped="0")"), std::string::npos);
 }
 
+TEST_F(GateVerb, prints_the_test_cases_alone_where_they_take_the_tables_place) {
+  const std::string file = kRecorded + "/softmax.db.zst";
+  const Outcome outcome = run({"gate", file, file, "--junit", "-"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_TRUE(outcome.out.starts_with("<?xml")) << outcome.out;
+  EXPECT_TRUE(outcome.out.ends_with("</testsuite>\n")) << outcome.out;
+}
+
 TEST_F(GateVerb, decides_nothing_without_rounds) {
   const std::string file = kRecorded + "/rows.db.zst";
   const Outcome outcome = run({"gate", file, file, "softmax"});
   EXPECT_EQ(outcome.code, 3) << outcome.err;
   EXPECT_NE(outcome.out.find("A has no rounds"), std::string::npos) << outcome.out;
+  const Outcome narrow = run({"gate", file, file, "softmax"}, {.environment = {{"COLUMNS", "80"}}});
+  EXPECT_NE(narrow.out.find("Undecided: 52 problems: A has no rounds."), std::string::npos) << narrow.out;
 }
 
 TEST_F(GateVerb, takes_packs_and_folders_of_packs_as_sides) {

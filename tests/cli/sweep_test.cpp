@@ -147,7 +147,7 @@ TEST_F(SweepVerb, tunes_types_attributes_and_shapes_as_products) {
                       "shift[dtype=f32,act=none]{rows=1,cols=5}", "shift[dtype=f32,act=none]{rows=2,cols=5}"}));
   // The copy of the same bytes was measured in the same run.
   for (const auto& row : json["rows"]) EXPECT_GT(row["share_of_ceiling"].get<double>(), 0);
-  EXPECT_TRUE(contains(json["notes"].dump(), "at most 1 were considered, and ")) << json["notes"];
+  EXPECT_TRUE(contains(json["notes"].dump(), "at most 1 was considered, and ")) << json["notes"];
 }
 
 TEST_F(SweepVerb, stops_within_two_seconds_of_an_interrupt_and_keeps_what_it_has) {

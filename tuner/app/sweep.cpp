@@ -75,9 +75,9 @@ Table table_of(const Store& store, const SweepRequest& request, const std::vecto
 void add_notes(const SweepRequest& request, const SweepSummary& summary, Table& table) {
   if (summary.unconsidered > 0) {
     table.notes.push_back(
-        fmt::format("Of each problem's configs at most {} were considered, and {} left out; "
+        fmt::format("Of each problem's configs at most {} {} considered, and {} left out; "
                     "--max-configs 0 takes them all.",
-                    request.max_configs, summary.unconsidered));
+                    request.max_configs, request.max_configs == 1 ? "was" : "were", summary.unconsidered));
   }
   if (summary.interrupted) table.notes.push_back("Interrupted: what was measured is stored; run it again to go on.");
   if (summary.without_winner > 0) {

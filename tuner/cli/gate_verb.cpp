@@ -39,7 +39,7 @@ ExitCode run(const Arguments& arguments, Console& console) {
     file.write(gate_junit(report));
     file.commit();
   }
-  console.print(gate_table(report), format);
+  if (arguments.text("junit") != "-") console.print(gate_table(report), format);
   if (report.count(GateVerdict::failed) > 0) return ExitCode::failed;
   return report.lines.empty() || report.count(GateVerdict::undecided) > 0 ? ExitCode::partly : ExitCode::done;
 }
@@ -67,7 +67,7 @@ Verb gate_verb() {
   };
   verb.options = {
       {"fail-if", "RULE", "By how much B may not be slower. Default: 'slower > 2 %'."},
-      {"junit", "FILE", "Write the problems as test cases, too; - is standard output."},
+      {"junit", "FILE", "Write the problems as test cases, too; - is standard output, in the table's place."},
       {"remeasure", "",
        "Time suspects again, A and B in turns: on the first GPU here, or on the emulator where both are of it."},
       kDevice,

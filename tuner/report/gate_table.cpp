@@ -43,6 +43,17 @@ Cell again_cell(const TimedAgain* again) {
   return again->why.empty() ? "in turns" : again->why;
 }
 
+/// How many are undecided, by reason: the column of reasons leaves a narrow table.
+void note_undecided(const GateReport& report, Table& table) {
+  std::map<std::string, std::size_t> undecided;
+  for (const GateJudgement& judgement : report.judgements) {
+    if (judgement.verdict == GateVerdict::undecided) ++undecided[judgement.why];
+  }
+  for (const auto& [why, count] : undecided) {
+    table.notes.push_back(fmt::format("Undecided: {}: {}.", counted(count, "problem"), why));
+  }
+}
+
 /// How many were timed again, and how many were not, by reason.
 void note_again(const GateReport& report, Table& table) {
   std::size_t timed = 0;
@@ -80,10 +91,12 @@ std::string escaped(const std::string& text) {
 }
 
 std::string sentence(const CompareLine& line, const GateJudgement& judgement) {
-  return fmt::format("B takes {} where A takes {}: {} {}",
-                     show_cell(line.b->trial.timing->median_ns, Unit::nanoseconds),
+  const std::string by = show_cell(std::abs(judgement.slower), Unit::share);
+  return fmt::format("B takes {} where A takes {}{}", show_cell(line.b->trial.timing->median_ns, Unit::nanoseconds),
                      show_cell(line.a->trial.timing->median_ns, Unit::nanoseconds),
-                     show_cell(std::abs(judgement.slower), Unit::share), judgement.slower > 0 ? "slower" : "faster");
+                     judgement.slower > 0   ? fmt::format(": {} slower", by)
+                     : judgement.slower < 0 ? fmt::format(": {} faster", by)
+                                            : "");
 }
 
 }  // namespace
@@ -130,6 +143,7 @@ Table gate_table(const GateReport& report) {
         "more than the rule allows and p is at most {:g}.",
         kGateErrors));
   }
+  note_undecided(report, table);
   note_again(report, table);
   if (report.only_a > 0) table.notes.push_back(fmt::format("{} only A has.", counted(report.only_a, "problem")));
   if (report.only_b > 0) table.notes.push_back(fmt::format("{} only B has.", counted(report.only_b, "problem")));
