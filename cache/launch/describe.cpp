@@ -68,7 +68,7 @@ std::string Op::query(std::span<const std::int64_t> dims) {
   json.add("bytes", bytes_of(identity_.interface, problem));
   if (choice) {
     add_choice(json, *choice);
-    if (const auto expected = expectation_of(*choice, problem)) {
+    if (const std::optional<Expectation>& expected = answer.served.expected) {
       json.add("expected_ns", expected->time_ns);
       json.add("expected_loss", expected->loss);
       json.add("expected_by", expected->basis);

@@ -169,7 +169,9 @@ OpIdentity Resolver::identify(const std::string& text) {
 
 Resolver::Answer Resolver::choose(const Asked& asked) {
   Answer answer = best_of(sources_, [&](const WinnerSource& source, const std::string& cache_error, const Match* than) {
-    return Answer{choose_from(source, asked, {}, than), sources_.path_of(source), cache_error};
+    Answer given{choose_from(source, asked, {}, than), sources_.path_of(source), cache_error};
+    if (given.chosen.choice) given.expected = expectation_of(source, *given.chosen.choice, asked.problem);
+    return given;
   });
   add_fallback_error(answer.chosen, sources_);
   const bool is_asked = !answer.chosen.choice || answer.chosen.choice->match.fit != Fit::exact;

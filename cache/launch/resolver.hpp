@@ -13,6 +13,7 @@
 #include "cache/launch/ready_plan.hpp"
 #include "cache/launch/sources.hpp"
 #include "cache/serve/choose.hpp"
+#include "cache/serve/expectation.hpp"
 
 /// From a problem to what serves it: reads the cache, judges what it finds, loads the binary. What the cache cannot
 /// serve, or all where it cannot be used, the fallback may, and where the cache was not tuned for the shape, what fits
@@ -51,6 +52,8 @@ class Resolver {
     std::string cache_error = {};
     /// Why the fallback could not be asked, where it was to be; empty: it could, or there is none.
     std::string fallback_error = {};
+    /// Of what serves, where it was not measured.
+    std::optional<Expectation> expected = std::nullopt;
   };
   /// As choose(); `why` also says what would help.
   [[nodiscard]] Answer choose(const Asked& asked);

@@ -270,9 +270,7 @@ void Candidates::one_of(const Ranking& ranking, std::size_t at, const Around& ar
       later([=, this] { by_shapes(around); });
     }
     offer(match, std::move(row), needs_compile);
-    if (!found_) continue;
-    found_->expected_loss = near.expected_loss;
-    if (!found_->row.winner.trial.timing) found_->best_there = timing_of_best(origin, around.mode);
+    if (found_) found_->expected_loss = near.expected_loss;
   }
   if (found_) later([=, this] { one_of(ranking, at, around, match); });
 }
@@ -369,11 +367,6 @@ std::vector<ConfigSummary> Candidates::untimed(const std::vector<ShapeSummary>& 
     }
   }
   return found;
-}
-
-std::optional<Timing> Candidates::timing_of_best(const ProblemKey& key, MeasureMode mode) {
-  const std::optional<WinnerRow> best = winner_of(key, mode, WinnerRole::best);
-  return best ? best->winner.trial.timing : std::nullopt;
 }
 
 std::optional<WinnerRow> Candidates::row_of(const NearConfig& near, const ProblemKey& origin, MeasureMode mode) const {

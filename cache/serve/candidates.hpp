@@ -31,8 +31,6 @@ struct MatchCandidate {
   std::optional<Pin> decided = std::nullopt;
   /// Of a nearest config: how much slower than the fastest it is expected to be, a natural logarithm.
   std::optional<double> expected_loss = std::nullopt;
-  /// The best winner's times where the row is of; nothing: not known, or the row has times of its own.
-  std::optional<Timing> best_there = std::nullopt;
 };
 
 /// The order is that of docs/untuned.md, for the query's device and then for the others of its architecture, the most
@@ -100,7 +98,6 @@ class Candidates {
   std::vector<ConfigSummary> untimed(const std::vector<ShapeSummary>& known, const Problem& problem);
   [[nodiscard]] std::optional<WinnerRow> row_of(const NearConfig& near, const ProblemKey& origin,
                                                 MeasureMode mode) const;
-  std::optional<Timing> timing_of_best(const ProblemKey& key, MeasureMode mode);
   bool serves(const NearConfig& near, const Problem& problem);
   bool serves(const ConfigId& config, const ShapeDims& tuned_for, const Problem& problem);
 

@@ -38,8 +38,8 @@ std::variant<PlannedWinner, std::string> plan_candidate(const WinnerSource& sour
   if (auto* illegal = std::get_if<Illegal>(&planned)) return std::move(illegal->reason);
   auto& plan = std::get<LaunchPlan>(planned);
   if (std::string why = misaligned(plan.args, alignments); !why.empty()) return why;
-  return PlannedWinner{candidate.match, std::move(row),          std::move(stored->recipe),
-                       std::move(plan), candidate.expected_loss, candidate.best_there};
+  return PlannedWinner{candidate.match, std::move(row), std::move(stored->recipe), std::move(plan),
+                       candidate.expected_loss};
 }
 
 /// Asks candidates, one after the other, until one can serve.

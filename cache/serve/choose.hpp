@@ -25,8 +25,6 @@ struct PlannedWinner {
   LaunchPlan plan;
   /// As of the candidate: by how much slower than the fastest it is expected to be, a natural logarithm.
   std::optional<double> expected_loss = std::nullopt;
-  /// The best winner's times where the row is of; nothing: not known, or the row has times of its own.
-  std::optional<Timing> best_there = std::nullopt;
 };
 
 /// The winner that serves; else `why` not: each config with the rule that forbids it, empty when there is no config.

@@ -69,14 +69,27 @@ TEST_F(QueryTest, of_a_shape_never_tuned_time_and_loss_are_expected_and_the_byte
   EXPECT_EQ(served.fit, "nearest");
   EXPECT_EQ(served.bytes, 3 * there.bytes);
   EXPECT_DOUBLE_EQ(served.median_ns, there.median_ns) << "of where it was tuned";
-  EXPECT_DOUBLE_EQ(served.expected_ns, 800 + 3 * 200);
-  EXPECT_DOUBLE_EQ(op.match({1, 64}).expected_ns, 800 + 200 / 4.0) << "no time is below that of an empty launch";
   EXPECT_GE(served.expected_loss, 0);
+  EXPECT_NEAR(served.expected_ns, (1 + served.expected_loss) * (800 + 3 * 200), 1e-6);
+  const ServedConfig least = op.match({1, 64});
+  EXPECT_NEAR(least.expected_ns, (1 + least.expected_loss) * (800 + 200 / 4.0), 1e-6) << "a launch's share stays";
   EXPECT_EQ(served.expected_by,
-            "its time above a launch's by the product of the dims, from its 1.000 µs at "
+            "the fastest's time above a launch's by the product of the dims, from 1 shape around, such as 1.000 µs at "
             "scale[dtype=f32,round=no]{rows=4,cols=64}; its loss by the shapes around");
   const ServedConfig base = scale().match({5, 7});
   EXPECT_THAT(base.expected_by, HasSubstr("its loss is not known"));
+}
+
+TEST_F(QueryTest, a_time_is_expected_by_the_shapes_around_wherever_the_config_is_from) {
+  SampleCache cache(path_);
+  for (const auto& [rows, median_ns] : std::map<int, double>{{4, 1000}, {1024, 9000}, {4096, 33600}}) {
+    cache.add_winner(scale_interface(), fmt::format("scale[dtype=f32]{{rows={},cols=64}}", rows), "plain{num_warps=4}",
+                     {.median_ns = median_ns, .floor_ns = 800});
+  }
+  const ServedConfig served = Launcher(path_).op("scale[dtype=f32]").match({2048, 64});
+  // Where it is from its 200 ns above a launch are 512 times as much here: 103 µs.
+  EXPECT_NEAR(served.expected_ns, 17200, 1000);
+  EXPECT_THAT(served.expected_by, HasSubstr("from 3 shapes around, such as"));
 }
 
 TEST_F(QueryTest, nothing_to_serve_is_an_answer_and_not_an_error) {

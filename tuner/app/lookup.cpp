@@ -47,7 +47,7 @@ Lookup look_up(const Store& store, const OpInterface& interface, const Problem& 
   if (chosen.pin) decisions.push_back(fmt::format("{} is {}", chosen.pin->config.config.text(), chosen.pin->text()));
   std::ranges::move(chosen.gave_way, std::back_inserter(decisions));
   for (const Pin& ban : chosen.bans) decisions.push_back(fmt::format("{} is {}", ban.config.config.text(), ban.text()));
-  std::optional<Expectation> expected = expectation_of(*chosen.choice, problem);
+  std::optional<Expectation> expected = expectation_of(store, *chosen.choice, problem);
   return {{chosen.choice->match, std::move(chosen.choice->row)},
           {},
           std::move(chosen.unread),
