@@ -12,7 +12,7 @@ namespace tilewright {
 
 struct Expectation {
   /// The fastest's at the tuned shapes around, and its loss beside that; of a config whose loss is not known, from its
-  /// own time elsewhere. From one shape to another a launch's share stays, and the rest goes by the product of the dims.
+  /// own time elsewhere. From shape to shape a launch's share stays, and the rest goes by the product of the dims.
   std::optional<double> time_ns;
   /// How much slower than the fastest there is: 0.03 for 3 %; never less than 0.
   std::optional<double> loss;
