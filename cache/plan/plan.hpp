@@ -158,12 +158,10 @@ struct Residency {
 /// Bytes of all arguments together; `args` must be from plan_args or make_plan.
 [[nodiscard]] std::size_t total_bytes(std::span<const PlannedArg> args) noexcept;
 
-/// Judges the config, then evaluates its launch. The reason is the first that holds: the architecture; a false
-/// constraint; kernel by kernel what CUDA, the device or the hardware's tensor maps do not take; no kernel at all; an
-/// alignment that is no power of two. An argument with a tensor map needs 16 bytes of alignment at least. Without a
-/// `residency`, formulas see 1 block an SM and 1 cluster: enough to judge legality, and not to launch. Throws
-/// DefinitionError for formulas that cannot be evaluated and for a recipe that names what does not exist; UsageError as
-/// plan_args, and for a config whose parameters are not the recipe's, in its order.
+/// Judges the config, then evaluates its launch. Illegal has the first reason: architecture, constraints in order, then
+/// kernel by kernel what CUDA, the device or tensor maps do not take. Without a `residency`, formulas see 1 block an SM
+/// and 1 cluster: enough to judge, and not to launch. Throws DefinitionError for a recipe that cannot be evaluated,
+/// UsageError as plan_args and for a config whose parameters are not the recipe's, in its order.
 [[nodiscard]] std::variant<LaunchPlan, Illegal> make_plan(const OpInterface& interface,
                                                           const ImplementationRecipe& recipe, const Config& config,
                                                           const Problem& problem, const DeviceFacts& device,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/store/store_impl.hpp"
+#include "cache/store/whole_file.hpp"
 
 namespace tilewright {
 
@@ -36,12 +37,12 @@ void Store::Batch::commit() {
   state_.reset();
 }
 
-void Store::seal() {
-  impl_->reading("make one file of the cache", [&] { impl_->database.seal(); });
+void WholeFile::seal(Store& store) {
+  store.impl_->reading("make one file of the cache", [&] { store.impl_->database.seal(); });
 }
 
-void Store::write_compact(const std::filesystem::path& file) {
-  impl_->reading("write the cache into one file", [&] { impl_->database.write_compact(file); });
+void WholeFile::write_compact(Store& store, const std::filesystem::path& file) {
+  store.impl_->reading("write the cache into one file", [&] { store.impl_->database.write_compact(file); });
 }
 
 }  // namespace tilewright

@@ -11,6 +11,7 @@
 #include "cache/base/draft.hpp"
 #include "cache/base/error.hpp"
 #include "cache/store/referred.hpp"
+#include "cache/store/whole_file.hpp"
 
 namespace tilewright {
 namespace {
@@ -41,7 +42,7 @@ std::vector<OpCounts> export_as(const std::filesystem::path& file, Fill fill) {
     Store to(draft.path());
     done = fill(to);
     if (done.empty()) return done;
-    to.seal();
+    WholeFile::seal(to);
   }
   Store(draft.path(), {.access = StoreAccess::read}).check();
   if (const std::error_code error = draft.put_in_place()) {

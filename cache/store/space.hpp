@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-/// What takes the space of a cache, and the garbage in it (Store::space, Store::collect_garbage). Values.
+/// What takes the space of a cache, and the garbage in it (cache/store/whole_file.hpp). Values.
 namespace tilewright {
 
 struct TableSpace {

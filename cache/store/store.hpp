@@ -29,12 +29,8 @@ namespace tilewright {
 /// TILEWRIGHT_CACHE, else `$XDG_CACHE_HOME/tilewright/cache.db`, else `~/.cache/tilewright/cache.db`.
 [[nodiscard]] std::filesystem::path default_cache_path();
 
-struct CacheSpace;     // cache/store/space.hpp
-struct Garbage;        // cache/store/space.hpp
-struct GarbagePolicy;  // cache/store/space.hpp
 struct History;
-struct OpCounts;  // cache/store/import.hpp
-struct PackPart;  // cache/store/pack_part.hpp
+struct WholeFile;  // cache/store/whole_file.hpp: copies, packs, digests, garbage
 
 class Store final : public WinnerSource {
  public:
@@ -59,29 +55,6 @@ class Store final : public WinnerSource {
     struct State;
     std::unique_ptr<State> state_;
   };
-  /// Makes of it one file in journal mode DELETE, which can be copied and opens in a read-only folder; for a file that
-  /// was just made. Nothing may be put afterwards.
-  void seal();
-  /// The same into a file that is not there yet, or is empty; this one stays as it is.
-  void write_compact(const std::filesystem::path& file);
-
-  /// A copy of this moment, of this schema.
-  void copy_to(const std::filesystem::path& file) const;
-  /// What packs of an op consist of, by their names: for each dtype of its newest interface and each implementation
-  /// that is in use or serves, its problems in the order of specs and dims.
-  [[nodiscard]] std::vector<std::pair<std::string, PackPart>> parts_of(const std::string& op) const;
-  /// Copies a part of a cache of this schema, which nobody writes meanwhile, into this one, which is new. Sweeps,
-  /// phases and binaries of configs that serve nothing stay behind; binaries lie as Packing::plain.
-  void take_part(const std::filesystem::path& from, const PackPart& part);
-  /// Takes all that the columns of a pack hold (cache/store/pack/pack.hpp), in one transaction. The winners of a
-  /// problem, device and mode go together: the better evidence stays, then those chosen here, then those of the pack
-  /// with the lower hash. The content does not depend on the order of packs. A pack of an older schema is brought
-  /// forward in `folder`. Throws CacheError for a damaged pack. Not in a Batch.
-  std::vector<OpCounts> fold(std::string_view columns, const std::string& hash, const std::string& name,
-                             const std::filesystem::path& folder);
-  /// A hash of the content, rows in order and by their names: the same packs folded in another order have the same.
-  /// Ids, sweeps, misses and the service's rows play no part.
-  [[nodiscard]] std::string digest() const;
 
   // Definitions and devices. Adding what is there already changes nothing, except that the interface put last is the
   // newest of its op again, and that a recipe put last is the one in use.
@@ -246,14 +219,6 @@ class Store final : public WinnerSource {
     int schema = 0;
   };
   [[nodiscard]] Counts counts() const;
-  /// What takes the space: reads the whole file.
-  [[nodiscard]] CacheSpace space() const;
-  /// Takes out what nothing needs (docs/cache.md, "What takes the space"), in one transaction. What serves, and the
-  /// trials that tell why, stay. Throws CacheError where a sweep is running. Not in a Batch.
-  std::vector<Garbage> collect_garbage(const GarbagePolicy& policy);
-  /// Gives the pages that hold nothing back to the disk, on which there must be room for the file once more. Where it
-  /// fails or is interrupted the file is as before.
-  void compact();
   /// `PRAGMA integrity_check` and every binary's hash; throws CacheError that names the damage.
   void check() const;
   /// Counts commits by other connections and other processes: changes exactly when the file's content did.
@@ -263,6 +228,7 @@ class Store final : public WinnerSource {
   [[nodiscard]] bool outdated() const;
 
  private:
+  friend struct WholeFile;
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

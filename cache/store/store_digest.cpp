@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cache/store/store_impl.hpp"
+#include "cache/store/whole_file.hpp"
 
 namespace tilewright {
 namespace {
@@ -68,8 +69,8 @@ struct FreeState {
 
 }  // namespace
 
-std::string Store::digest() const {
-  return impl_->reading("digest the cache", [&, &database = impl_->database] {
+std::string WholeFile::digest(const Store& store) {
+  return store.impl_->reading("digest the cache", [&, &database = store.impl_->database] {
     const auto snapshot = database.begin_read();
     const std::unique_ptr<XXH3_state_t, FreeState> state(XXH3_createState());
     if (state == nullptr) throw std::bad_alloc();

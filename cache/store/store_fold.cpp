@@ -20,6 +20,7 @@
 #include "cache/store/page_order.hpp"
 #include "cache/store/store_impl.hpp"
 #include "cache/store/stored_binaries.hpp"
+#include "cache/store/whole_file.hpp"
 
 namespace tilewright {
 namespace {
@@ -488,16 +489,17 @@ class Attached {
 
 }  // namespace
 
-std::vector<OpCounts> Store::fold(std::string_view columns, const std::string& hash, const std::string& name,
-                                  const std::filesystem::path& folder) {
+std::vector<OpCounts> WholeFile::fold(Store& store, std::string_view columns, const std::string& hash,
+                                      const std::string& name, const std::filesystem::path& folder) {
   constexpr const char* kDoing = "fold a pack into the cache";
-  Database& database = impl_->database;
-  if (impl_->in_batch) throw fault(kDoing, path(), "has a batch of writes that has not ended", "Commit it before");
-  return impl_->reading(kDoing, [&] {
+  Store::Impl& impl = *store.impl_;
+  Database& database = impl.database;
+  if (impl.in_batch) throw fault(kDoing, store.path(), "has a batch of writes that has not ended", "Commit it before");
+  return impl.reading(kDoing, [&] {
     const auto pack = judging_pack([&] { return std::make_unique<const Attached>(database, columns, folder); });
     // 64 MiB: each page is read once.
     database.handle().exec("PRAGMA main.cache_size = -65536; PRAGMA pack.mmap_size = 1073741824");
-    return impl_->writing(kDoing, [&] { return judging_pack([&] { return fold_attached(database, hash, name); }); });
+    return impl.writing(kDoing, [&] { return judging_pack([&] { return fold_attached(database, hash, name); }); });
   });
 }
 

@@ -13,6 +13,7 @@
 #include "cache/store/pack_part.hpp"
 #include "cache/store/store_impl.hpp"
 #include "cache/store/stored_binaries.hpp"
+#include "cache/store/whole_file.hpp"
 
 namespace tilewright {
 namespace {
@@ -168,18 +169,18 @@ void copy_binaries(Database& database) {
 
 }  // namespace
 
-void Store::copy_to(const std::filesystem::path& file) const {
-  impl_->reading("copy the cache", [&, &database = impl_->database] {
+void WholeFile::copy(const Store& store, const std::filesystem::path& file) {
+  store.impl_->reading("copy the cache", [&, &database = store.impl_->database] {
     SQLite::Database copy(file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX);
     SQLite::Backup(copy, database.handle()).executeStep(-1);
   });
 }
 
-std::vector<std::pair<std::string, PackPart>> Store::parts_of(const std::string& op) const {
-  const std::optional<OpInterface> interface = interface_of(op);
+std::vector<std::pair<std::string, PackPart>> WholeFile::parts_of(const Store& store, const std::string& op) {
+  const std::optional<OpInterface> interface = store.interface_of(op);
   if (!interface) return {};
-  const std::set<std::string> in_use = implementations_in_use(interface->hash());
-  return impl_->reading("list what was tried", [&, &database = impl_->database] {
+  const std::set<std::string> in_use = store.implementations_in_use(interface->hash());
+  return store.impl_->reading("list what was tried", [&, &database = store.impl_->database] {
     std::vector<std::pair<std::string, PackPart>> parts;
     Query row = database.query(
         "SELECT s.dtype, m.name, m.id, m.hash, p.id, m.id IN (SELECT c.implementation FROM winners w "
@@ -205,11 +206,12 @@ std::vector<std::pair<std::string, PackPart>> Store::parts_of(const std::string&
   });
 }
 
-void Store::take_part(const std::filesystem::path& from, const PackPart& part) {
+void WholeFile::take_part(Store& store, const std::filesystem::path& from, const PackPart& part) {
   constexpr const char* kDoing = "write a pack";
-  Database& database = impl_->database;
-  impl_->reading(kDoing, [&] { database.run("ATTACH ? AS source", from.string()); });
-  impl_->writing(kDoing, [&] {
+  Store::Impl& impl = *store.impl_;
+  Database& database = impl.database;
+  impl.reading(kDoing, [&] { database.run("ATTACH ? AS source", from.string()); });
+  impl.writing(kDoing, [&] {
     database.handle().exec(
         "CREATE TEMP TABLE part_problem (id INTEGER PRIMARY KEY); "
         "CREATE TEMP TABLE part_implementation (id INTEGER PRIMARY KEY); "

@@ -18,6 +18,7 @@
 #include "cache/store/space.hpp"
 #include "cache/store/store_impl.hpp"
 #include "cache/store/stored_binaries.hpp"
+#include "cache/store/whole_file.hpp"
 
 namespace tilewright {
 namespace {
@@ -312,8 +313,8 @@ void require_no_sweep(Database& database) {
 
 }  // namespace
 
-CacheSpace Store::space() const {
-  return impl_->reading("tell what takes the space", [&, &database = impl_->database] {
+CacheSpace WholeFile::space(const Store& store) {
+  return store.impl_->reading("tell what takes the space", [&, &database = store.impl_->database] {
     const auto snapshot = database.begin_read();
     SQLite::Database& handle = database.handle();
     CacheSpace space;
@@ -322,7 +323,7 @@ CacheSpace Store::space() const {
     space.file_bytes = page * number_of(handle, "PRAGMA page_count");
     space.free_bytes = page * number_of(handle, "PRAGMA freelist_count");
     std::error_code none;
-    const auto log = std::filesystem::file_size(wal_of(path()), none);
+    const auto log = std::filesystem::file_size(wal_of(store.path()), none);
     space.log_bytes = none ? 0 : static_cast<std::int64_t>(log);
     space.first_trial = number_of(handle, "SELECT ifnull(min(measured_at), 0) FROM trials");
     space.last_trial = number_of(handle, "SELECT ifnull(max(measured_at), 0) FROM trials");
@@ -333,14 +334,15 @@ CacheSpace Store::space() const {
   });
 }
 
-std::vector<Garbage> Store::collect_garbage(const GarbagePolicy& policy) {
+std::vector<Garbage> WholeFile::collect_garbage(Store& store, const GarbagePolicy& policy) {
   constexpr const char* kDoing = "collect garbage";
-  if (impl_->in_batch || !impl_->writable) {
-    throw fault(kDoing, path(), "has a batch of writes that has not ended, or was opened for reading only",
+  Store::Impl& impl = *store.impl_;
+  if (impl.in_batch || !impl.writable) {
+    throw fault(kDoing, store.path(), "has a batch of writes that has not ended, or was opened for reading only",
                 "Nothing was removed. Open it with StoreAccess::write");
   }
   // With keys that are checked row by row, each removed row would cost a look through all that may refer to it.
-  Database& database = impl_->database;
+  Database& database = impl.database;
   database.handle().exec("PRAGMA foreign_keys = OFF");
   const auto collect = [&] {
     Transaction transaction = database.begin_write();
@@ -355,7 +357,7 @@ std::vector<Garbage> Store::collect_garbage(const GarbagePolicy& policy) {
     return garbage;
   };
   try {
-    std::vector<Garbage> garbage = impl_->reading(kDoing, collect);
+    std::vector<Garbage> garbage = impl.reading(kDoing, collect);
     database.handle().exec("PRAGMA foreign_keys = ON");
     return garbage;
   } catch (...) {
@@ -364,8 +366,8 @@ std::vector<Garbage> Store::collect_garbage(const GarbagePolicy& policy) {
   }
 }
 
-void Store::compact() {
-  impl_->reading("make the cache smaller", [&, &database = impl_->database] {
+void WholeFile::compact(Store& store) {
+  store.impl_->reading("make the cache smaller", [&, &database = store.impl_->database] {
     database.handle().exec("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
   });
 }

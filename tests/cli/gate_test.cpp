@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "cache/store/store.hpp"
+#include "cache/store/whole_file.hpp"
 #include "tests/cli/demo_cache.hpp"
 #include "tests/cli/program.hpp"
 
@@ -84,7 +85,7 @@ class GateAgain : public CliTest {
   /// A copy of a cache, with the trial of its winner as `change` leaves it.
   std::string changed(const std::string& file, const std::function<void(Trial&)>& change) const {
     const std::string copy = (folder / fmt::format("copy_{}.db", copies_++)).string();
-    Store(file, {.access = StoreAccess::read}).copy_to(copy);
+    WholeFile::copy(Store(file, {.access = StoreAccess::read}), copy);
     Store store{std::filesystem::path(copy)};
     for (const WinnerRow& row : store.list_winners({.op = "lapse"})) {
       const ProblemKey key{row.problem, row.interface_hash, row.device.fingerprint()};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/store/store.hpp"
+#include "cache/store/whole_file.hpp"
 #include "tests/cli/program.hpp"
 
 namespace tilewright::testing {
@@ -28,7 +29,7 @@ class ReplayOption : public CliTest {
                            interface.hash(), device.fingerprint()};
       for (int x = 0; x < 40; ++x) store.put_trial(key, "hash", trial(x, 20 + shape));
     }
-    store.seal();
+    WholeFile::seal(store);
   }
 
   static Trial trial(int x, int best) {

@@ -3,6 +3,7 @@
 #include "cache/base/error.hpp"
 #include "cache/store/columns.hpp"
 #include "cache/store/import.hpp"
+#include "cache/store/whole_file.hpp"
 #include "tests/fuzz/asked.hpp"
 #include "tests/fuzz/input.hpp"
 
@@ -26,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::filesystem::remove(kFolder / "into.db");
   try {
     Store into(kFolder / "into.db");
-    into.fold(fuzz::damaged(kRight, data, size), std::string(64, '0'), "fuzzed.pack", kFolder / "");
+    WholeFile::fold(into, fuzz::damaged(kRight, data, size), std::string(64, '0'), "fuzzed.pack", kFolder / "");
     fuzz::ask_all(into);
   } catch (const Error&) {  // What an error is for.
   }

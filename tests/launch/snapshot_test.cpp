@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cache/base/sha256.hpp"
+#include "cache/store/whole_file.hpp"
 #include "tests/launch/launch_fixture.hpp"
 
 namespace tilewright {
@@ -49,7 +50,7 @@ class SnapshotTest : public LaunchFixture {
       cache.add_scale();
       cache.add_winner(scale_interface(), "scale[dtype=f16]{rows=16,cols=64}",
                        "wide{num_warps=" + warps + ",vec=8,static_dims=1}");
-      cache.store().seal();
+      WholeFile::seal(cache.store());
     }
     const std::string hash = sha256_file(file);
     fs::rename(file, snapshot(hash));

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "cache/store/pack/pack.hpp"
+#include "cache/store/whole_file.hpp"
 #include "tests/cli/demo_cache.hpp"
 #include "tests/service/fixture.hpp"
 #include "tests/service/program_service.hpp"
@@ -58,7 +59,7 @@ TEST_F(Publishing, a_snapshot_of_the_winners_stands_by_its_hash_and_serves) {
   EXPECT_EQ(sha256_of(file), hash);
   EXPECT_EQ(row["bytes"], std::filesystem::file_size(file));
   const Store snapshot(file, {.access = StoreAccess::read});
-  EXPECT_EQ(snapshot.digest(), row["content"]);
+  EXPECT_EQ(WholeFile::digest(snapshot), row["content"]);
   const Outcome asked = run({"query", "demo", "rows=2", "cols=64", "--cache", file.string(), "--format", "json"});
   EXPECT_EQ(nlohmann::json::parse(asked.out)["rows"][0]["match_fit"], "exact") << asked.out << asked.err;
 }

@@ -11,6 +11,7 @@
 #include "cache/base/clock.hpp"
 #include "cache/store/miss_file.hpp"
 #include "cache/store/pack/pack.hpp"
+#include "cache/store/whole_file.hpp"
 #include "tests/cli/demo_cache.hpp"
 #include "tests/service/fixture.hpp"
 #include "tests/service/program_service.hpp"
@@ -34,7 +35,10 @@ class Pulling : public CliTest {
     const fs::path file = folder / "snapshot.db";
     fs::remove(file);
     fill_demo_cache(file.string(), problems);
-    Store(file).seal();
+    {
+      Store store(file);
+      WholeFile::seal(store);
+    }
     return publish_file(file);
   }
   std::string publish_file(const fs::path& file, const std::function<void(Manifest&)>& change = {}) {
@@ -222,7 +226,10 @@ TEST_F(Pulling, clocks_play_no_part) {
   EXPECT_TRUE(contains(pull("http://127.0.0.1:1").out, "it was signed 0 s ago"));
   fs::remove(folder / "snapshot.db");
   fill_demo_cache((folder / "snapshot.db").string(), 5);
-  Store(folder / "snapshot.db").seal();
+  {
+    Store store(folder / "snapshot.db");
+    WholeFile::seal(store);
+  }
   const std::string next = publish_file(folder / "snapshot.db", [](Manifest& manifest) { manifest.signed_at = 0; });
   EXPECT_EQ(pull().code, 0);
   EXPECT_EQ(linked(), next);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the service answers of a cache.
 #include "cache/store/store.hpp"
+#include "cache/store/whole_file.hpp"
 #include "tests/cli/demo_cache.hpp"
 #include "tests/service/fixture.hpp"
 #include "tuner/app/place_watch.hpp"
@@ -61,7 +62,10 @@ TEST_F(Reading, answers_anew_once_the_cache_has_changed_or_is_another_file) {
   EXPECT_EQ(service.get(asked).json()["rows"].size(), 5U);
   const std::string other = (folder / "other.db").string();
   fill_demo_cache(other, 7);
-  { Store(std::filesystem::path(other)).seal(); }
+  {
+    Store store{std::filesystem::path(other)};
+    WholeFile::seal(store);
+  }
   std::filesystem::remove(cache() + "-wal");
   std::filesystem::remove(cache() + "-shm");
   std::filesystem::rename(other, cache());

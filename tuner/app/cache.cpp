@@ -7,6 +7,7 @@
 
 #include "cache/base/error.hpp"
 #include "cache/base/units.hpp"
+#include "cache/store/whole_file.hpp"
 #include "tuner/app/commands.hpp"
 #include "tuner/app/lookup.hpp"
 #include "tuner/report/sources.hpp"
@@ -101,7 +102,7 @@ std::vector<std::string> implementations_here(const Store& store, const Place& p
 
 CacheInfo cache_info(const Place& place) {
   const Store store = open_to_read(place);
-  CacheInfo info{cache_path(place), store.space()};
+  CacheInfo info{cache_path(place), WholeFile::space(store)};
   for (const TableSpace& table : info.space.tables) {
     if (table.table == "packs") info.packs = table.rows;
   }
@@ -128,19 +129,19 @@ CollectResult collect(const CollectRequest& request) {
   Store store(path, {.access = StoreAccess::write});
   CollectResult result;
   result.dry_run = request.dry_run;
-  result.bytes_before = store.space().file_bytes;
-  result.garbage = store.collect_garbage({.implementations = implementations_here(store, request.place),
-                                          .past_winners = request.past_winners,
-                                          .damaged = request.damaged,
-                                          .dry_run = request.dry_run});
-  CacheSpace after = store.space();
+  result.bytes_before = WholeFile::space(store).file_bytes;
+  result.garbage = WholeFile::collect_garbage(store, {.implementations = implementations_here(store, request.place),
+                                                      .past_winners = request.past_winners,
+                                                      .damaged = request.damaged,
+                                                      .dry_run = request.dry_run});
+  CacheSpace after = WholeFile::space(store);
   if (!request.dry_run && after.free_bytes >= std::max(kFreeAtLeast, after.file_bytes / kFreeShare)) {
     try {
-      store.compact();
+      WholeFile::compact(store);
     } catch (const CacheError& error) {
       result.not_smaller = error.what();
     }
-    after = store.space();
+    after = WholeFile::space(store);
   }
   result.bytes_after = after.file_bytes;
   return result;

@@ -9,6 +9,7 @@
 #include "cache/base/version.hpp"
 #include "cache/store/export.hpp"
 #include "cache/store/pack/pack.hpp"
+#include "cache/store/whole_file.hpp"
 
 namespace tilewright::app {
 
@@ -30,7 +31,7 @@ Published publish(const PublishRequest& request) {
                               store.path().string()));
     }
     const Store made(file, {.access = StoreAccess::read});
-    manifest.content = made.digest();
+    manifest.content = WholeFile::digest(made);
     manifest.schema = made.counts().schema;
   }
   manifest.channel = request.channel;

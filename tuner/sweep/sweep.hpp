@@ -24,7 +24,8 @@
 
 /// A sweep: problems × configs through compile → verify → measure → store, on each device one problem after the other,
 /// compiling ahead of measuring. Every trial is a row, failures included, so that nothing is tried twice and a sweep
-/// that was killed goes on where it stopped.
+/// that was killed goes on where it stopped. Store, listener and summary are used by the caller's thread alone where
+/// there is one device, else as sweep_lock.hpp says.
 namespace tilewright {
 
 struct SweepRequest : SearchOptions {
@@ -106,14 +107,10 @@ struct SweepSummary {
   std::chrono::duration<double> waited_seconds{};
 };
 
-/// Tunes the problems, each once, and stores each trial and each problem as it is done: a killed process loses at most
-/// the trial in flight. A trial is known, and not made again, when the cache has one of the same problem, config,
-/// implementation hash, mode, driver, compiler and device fingerprint, whatever became of it. docs/tuning.md says how
-/// several devices share the work, sweep_lock.hpp who uses the store, the listener and the summary when: the caller's
-/// thread alone, where there is one device. Devices with equal names are numbered.
-///
-/// `interrupted` is asked often, by any thread; what was measured is kept. Throws CacheError or DeviceLost when the
-/// cache or every device is lost, Error when the op's reference does not compile.
+/// Tunes the problems, each once. Each trial is stored as it is made, and one that the cache has of the same problem,
+/// config, implementation hash, mode, driver, compiler and device fingerprint is not made again. `interrupted` is asked
+/// often, by any thread. Throws CacheError or DeviceLost when the cache or every device is lost, Error when the op's
+/// reference does not compile.
 [[nodiscard]] SweepSummary run_sweep(const SweepRequest& request, Catalogue& catalogue, Devices& devices, Store& store,
                                      SweepListener& listener, const std::function<bool()>& interrupted);
 [[nodiscard]] SweepSummary run_sweep(const SweepRequest& request, Catalogue& catalogue,

@@ -16,6 +16,7 @@
 #include "cache/store/import.hpp"
 #include "cache/store/pack/pack.hpp"
 #include "cache/store/store.hpp"
+#include "cache/store/whole_file.hpp"
 
 namespace tilewright {
 namespace {
@@ -36,7 +37,7 @@ void fold(const fs::path& cache, std::span<char*> packs) {
       fmt::print("{}: {} of {} packs are folded\n", cache.filename().string(), i + 1, packs.size());
       std::fflush(stdout);
     }
-    store.write_compact(whole);
+    WholeFile::write_compact(store, whole);
   }
   Draft draft(cache);
   std::error_code error;

@@ -20,6 +20,7 @@
 #include "cache/store/columns.hpp"
 #include "cache/store/pack/frame_file.hpp"
 #include "cache/store/pack_part.hpp"
+#include "cache/store/whole_file.hpp"
 
 namespace tilewright {
 namespace {
@@ -69,7 +70,7 @@ class PackWriter {
     Store::Counts counts;
     {
       Store store(cache);
-      store.take_part(source(), part);
+      WholeFile::take_part(store, source(), part);
       counts = store.counts();
     }
     write_columns(cache, columns);
@@ -133,12 +134,12 @@ std::vector<PackFile> write_packs(const Store& from, const fs::path& folder, con
     throw CacheError(fmt::format("cannot write packs into {}: {}", folder.string(), error.message()));
   }
   PackWriter writer(folder, written, most);
-  from.copy_to(writer.source());
+  WholeFile::copy(from, writer.source());
   const Store source(writer.source(), {.access = StoreAccess::read});
   source.check();
   for (const std::string& op : source.ops()) {
     if (!filter.ops.empty() && std::ranges::find(filter.ops, op) == filter.ops.end()) continue;
-    for (auto& [name, part] : source.parts_of(op)) writer.write(name, part);
+    for (auto& [name, part] : WholeFile::parts_of(source, op)) writer.write(name, part);
     writer.write(op + "-models", {.problems = {}, .models_of = op});
   }
   writer.write("devices", {.problems = {}, .devices = true});
@@ -154,7 +155,7 @@ std::vector<OpCounts> Folding::fold(const fs::path& pack) {
                                      : fmt::format("it is damaged, since the SHA-256 of its content is {}", hash)));
   }
   try {
-    return to_.fold(unpacked(pack), hash, pack.filename().string(), work_.path());
+    return WholeFile::fold(to_, unpacked(pack), hash, pack.filename().string(), work_.path());
   } catch (const CacheError& error) {
     throw CacheError(fmt::format("cannot fold the pack {}: {}", pack.string(), error.what()), error.code(),
                      error.kind());

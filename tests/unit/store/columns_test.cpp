@@ -12,6 +12,7 @@
 
 #include "cache/store/codecs.hpp"
 #include "cache/store/sqlite/migrations.hpp"
+#include "cache/store/whole_file.hpp"
 #include "tests/other_program.hpp"
 #include "tests/unit/store/import_fixture.hpp"
 #include "tests/unit/store/learned_fixture.hpp"
@@ -53,7 +54,7 @@ TEST_F(Columns, bring_every_row_with_its_id_and_its_checksum) {
   read_columns(read_file(file_), folder_ / "read.db");
   const Store before(cache_), after(folder_ / "read.db");
   after.check();
-  EXPECT_EQ(after.digest(), before.digest());
+  EXPECT_EQ(WholeFile::digest(after), WholeFile::digest(before));
   SQLite::Database rows((folder_ / "read.db").string(), SQLite::OPEN_READWRITE);
   rows.exec("ATTACH '" + cache_.string() + "' AS before");
   for (const char* const table : {"trials", "rounds", "winners", "binaries", "configs", "spares", "loss_models"}) {
@@ -149,33 +150,33 @@ TEST_F(Columns, whose_rows_refer_to_none_are_refused) {
 TEST_F(Columns, that_are_folded_bring_every_row) {
   const std::string whole = columns();
   Store to(folder_ / "to.db");
-  to.fold(whole, std::string(64, 'a'), "a.pack", folder_ / "");
+  WholeFile::fold(to, whole, std::string(64, 'a'), "a.pack", folder_ / "");
   to.check();
-  EXPECT_EQ(to.digest(), Store(cache_).digest());
+  EXPECT_EQ(WholeFile::digest(to), WholeFile::digest(Store(cache_)));
 }
 
 TEST_F(Columns, that_break_a_rule_are_not_folded_and_leave_the_cache_as_it_was) {
   const std::string whole = columns();
   Store to(folder_ / "to.db");
-  const std::string digest = to.digest();
+  const std::string digest = WholeFile::digest(to);
   const auto fold = [&](const std::string& columns) {
-    return refusal([&] { to.fold(columns, std::string(64, 'a'), "a.pack", folder_ / ""); });
+    return refusal([&] { WholeFile::fold(to, columns, std::string(64, 'a'), "a.pack", folder_ / ""); });
   };
   std::string mode = whole;
   mode.replace(mode.find("cold"), 4, "warm");
   EXPECT_THAT(fold(mode), HasSubstr("its rows are damaged (CHECK constraint failed"));
-  EXPECT_EQ(to.digest(), digest);
+  EXPECT_EQ(WholeFile::digest(to), digest);
   for (std::size_t size = 30; size < whole.size(); size += 997) {
     EXPECT_THAT(fold(whole.substr(0, size)), HasSubstr("its rows are damaged")) << size;
   }
   OtherProgram(cache_).exec("DELETE FROM versions");
   write_columns(cache_, file_);
   EXPECT_THAT(fold(read_file(file_)), HasSubstr("refers to rows that do not exist"));
-  EXPECT_EQ(to.digest(), digest);
+  EXPECT_EQ(WholeFile::digest(to), digest);
   EXPECT_EQ(to.counts().devices, 0) << "not even names";
-  to.fold(whole, std::string(64, 'a'), "a.pack", folder_ / "");
+  WholeFile::fold(to, whole, std::string(64, 'a'), "a.pack", folder_ / "");
   to.check();
-  EXPECT_NE(to.digest(), digest);
+  EXPECT_NE(WholeFile::digest(to), digest);
 }
 
 TEST_F(Columns, of_an_older_schema_are_folded) {
@@ -187,7 +188,7 @@ TEST_F(Columns, of_an_older_schema_are_folded) {
   }
   write_columns(cache_, file_, sixth);
   Store to(folder_ / "to.db");
-  to.fold(read_file(file_), std::string(64, 'a'), "a.pack", folder_ / "");
+  WholeFile::fold(to, read_file(file_), std::string(64, 'a'), "a.pack", folder_ / "");
   EXPECT_EQ(to.devices(), std::vector{h200()});
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cache/serve/match.hpp"
+#include "cache/store/whole_file.hpp"
 #include "tests/unit/store/disk.hpp"
 #include "tests/unit/store/import_fixture.hpp"
 #include "tests/unit/store/learned_fixture.hpp"
@@ -40,7 +41,7 @@ class DamagedRows : public testing::Test {
     store.put_compute_rate(h200().fingerprint(), {6e13, "chains{}", "GPU-1", 7});
     store.put_miss({"softmax[dtype=bf16]{rows=1,cols=1}", "GPU", 1, 1, 2});
     store.end_sweep(store.begin_sweep("tilewright sweep softmax", h200().fingerprint()), "done");
-    store.seal();
+    WholeFile::seal(store);
     for (const std::int64_t cols : {100, 200, 150}) served_.push_back(served(store, cols));
   }
 

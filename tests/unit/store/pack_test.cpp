@@ -19,6 +19,7 @@
 #include "cache/base/error.hpp"
 #include "cache/store/export.hpp"
 #include "cache/store/pack/frame_file.hpp"
+#include "cache/store/whole_file.hpp"
 #include "tests/other_program.hpp"
 #include "tests/unit/store/import_fixture.hpp"
 #include "tests/unit/store/learned_fixture.hpp"
@@ -92,11 +93,11 @@ TEST_F(Packs, folded_again_change_nothing) {
   Store to(folder_ / "to.db");
   for (const fs::path& pack : packs) fold_pack(to, pack);
   const auto counts = to.counts();
-  const std::string digest = to.digest();
+  const std::string digest = WholeFile::digest(to);
   for (const fs::path& pack : packs) {
     for (const OpCounts& line : fold_pack(to, pack)) EXPECT_EQ(line.added + line.replaced + line.kept, 0U);
   }
-  EXPECT_EQ(to.digest(), digest);
+  EXPECT_EQ(WholeFile::digest(to), digest);
   EXPECT_EQ(to.counts().trials, counts.trials);
   EXPECT_EQ(to.counts().winners, counts.winners);
 }
@@ -112,11 +113,11 @@ TEST_F(Packs, give_the_same_content_in_every_order) {
       Store to(folder_ / "to.db");
       for (const fs::path& pack : packs) fold_pack(to, pack);
       to.check();
-      if (first.empty()) first = to.digest();
-      ASSERT_EQ(to.digest(), first) << packs.front() << " first";
+      if (first.empty()) first = WholeFile::digest(to);
+      ASSERT_EQ(WholeFile::digest(to), first) << packs.front() << " first";
       // And what is published of it.
       export_winners(to, folder_ / "snapshot.db", {.thin = true});
-      const std::string snapshot = Store(folder_ / "snapshot.db", {.access = StoreAccess::read}).digest();
+      const std::string snapshot = WholeFile::digest(Store(folder_ / "snapshot.db", {.access = StoreAccess::read}));
       if (first_snapshot.empty()) first_snapshot = snapshot;
       ASSERT_EQ(snapshot, first_snapshot) << packs.front() << " first";
       if (std::ranges::find(packs, d[0]) != packs.end()) {
@@ -139,7 +140,7 @@ TEST_F(Packs, that_are_split_bring_what_one_brings) {
   Store one(folder_ / "one.db"), two(folder_ / "two.db");
   for (const fs::path& pack : whole) fold_pack(one, pack);
   for (const PackFile& pack : split) fold_pack(two, pack.path);
-  EXPECT_EQ(one.digest(), two.digest());
+  EXPECT_EQ(WholeFile::digest(one), WholeFile::digest(two));
 }
 
 TEST_F(Packs, have_a_trial_once_that_two_of_them_bring) {
@@ -160,8 +161,8 @@ TEST_F(Packs, have_a_trial_once_that_two_of_them_bring) {
     Store to(folder_ / fmt::format("{}.db", ++order));
     for (const fs::path& pack : packs) EXPECT_THAT(fold_pack(to, pack), SizeIs(testing::Le(1U)));
     EXPECT_EQ(to.counts().trials, 2);
-    if (first.empty()) first = to.digest();
-    EXPECT_EQ(to.digest(), first);
+    if (first.empty()) first = WholeFile::digest(to);
+    EXPECT_EQ(WholeFile::digest(to), first);
   } while (std::ranges::next_permutation(packs).found);
 }
 
@@ -277,7 +278,7 @@ TEST_F(Packs, leave_winners_that_were_chosen_here_where_the_evidence_is_the_same
 TEST_F(Packs, that_were_changed_or_renamed_are_refused_and_leave_the_cache_as_it_was) {
   const std::vector<fs::path> packs = swept("a", 0.01, 4, 50);
   Store to(folder_ / "to.db");
-  const std::string digest = to.digest();
+  const std::string digest = WholeFile::digest(to);
   std::string bytes = read_file(packs.front());
   bytes[bytes.size() / 2] ^= 1;
   write_file(packs.front(), bytes);
@@ -285,7 +286,7 @@ TEST_F(Packs, that_were_changed_or_renamed_are_refused_and_leave_the_cache_as_it
   const fs::path renamed = folder_ / "renamed.pack";
   fs::rename(packs.back(), renamed);
   EXPECT_THAT(refusal([&] { fold_pack(to, renamed); }), HasSubstr("its name does not end in the SHA-256"));
-  EXPECT_EQ(to.digest(), digest);
+  EXPECT_EQ(WholeFile::digest(to), digest);
 }
 
 /// What this process has written to files, in bytes.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/store/space.hpp"
+#include "cache/store/whole_file.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
@@ -43,13 +44,13 @@ class Space : public testing::Test {
     return store_.put_trial(key_, implementation, trial);
   }
 
-  std::vector<Garbage> collect(GarbagePolicy policy = {}) { return store_.collect_garbage(policy); }
+  std::vector<Garbage> collect(GarbagePolicy policy = {}) { return WholeFile::collect_garbage(store_, policy); }
   static std::int64_t rows_of(const std::vector<Garbage>& garbage, const std::string& what) {
     const auto found = std::ranges::find(garbage, what, &Garbage::what);
     return found == garbage.end() ? 0 : found->rows;
   }
   [[nodiscard]] std::int64_t count(const std::string& table) const {
-    const CacheSpace space = store_.space();
+    const CacheSpace space = WholeFile::space(store_);
     return std::ranges::find(space.tables, table, &TableSpace::table)->rows;
   }
 
@@ -62,7 +63,7 @@ class Space : public testing::Test {
 TEST_F(Space, is_told_by_table_and_by_op_and_what_of_the_binaries_serves) {
   store_.put_winners(key_, MeasureMode::cold, {winner_of(put(onchip_config(4)))});
   put(onchip_config(8));
-  const CacheSpace space = store_.space();
+  const CacheSpace space = WholeFile::space(store_);
   EXPECT_EQ(count("trials"), 2);
   EXPECT_GT(space.serving_bytes, 0);
   EXPECT_GT(space.other_bytes, 0);
@@ -161,11 +162,12 @@ TEST_F(Space, damaged_rows_go_with_what_rests_on_them_when_that_is_asked) {
     other.exec("UPDATE trials SET median_ns = 1");
   }
   Store store(folder_ / "c.db");
-  const CacheSpace space = store.space();
+  const CacheSpace space = WholeFile::space(store);
   EXPECT_EQ(std::ranges::find(space.tables, "trials", &TableSpace::table)->damaged, 1);
   EXPECT_THAT(refusal([&] { (void)store.winners(key_, MeasureMode::cold); }), HasSubstr("row 1 of the table trials"));
-  EXPECT_EQ(rows_of(store.collect_garbage({}), "trials"), 0) << "it is reported, and not taken out by itself";
-  const std::vector<Garbage> taken = store.collect_garbage({.damaged = true});
+  EXPECT_EQ(rows_of(WholeFile::collect_garbage(store, {}), "trials"), 0)
+      << "it is reported, and not taken out by itself";
+  const std::vector<Garbage> taken = WholeFile::collect_garbage(store, {.damaged = true});
   EXPECT_EQ(rows_of(taken, "trials"), 1);
   EXPECT_EQ(rows_of(taken, "winners"), 1);
   EXPECT_EQ(rows_of(taken, "rounds"), 1);
@@ -185,10 +187,10 @@ TEST_F(Space, the_file_becomes_smaller_while_a_reader_has_it_open) {
   big.measured_at = kLongAgo - 9;
   store_.put_trial(key_, "impl-0", big);
   const Store reader(folder_ / "c.db", {.access = StoreAccess::read});
-  const std::int64_t before = store_.space().file_bytes;
+  const std::int64_t before = WholeFile::space(store_).file_bytes;
   EXPECT_EQ(rows_of(collect(), "trials"), 1);
-  store_.compact();
-  EXPECT_LT(store_.space().file_bytes, before - 2'000'000);
+  WholeFile::compact(store_);
+  EXPECT_LT(WholeFile::space(store_).file_bytes, before - 2'000'000);
   EXPECT_EQ(reader.winners(key_, MeasureMode::cold).size(), 1U);
   EXPECT_TRUE(reader.changed());
 }
@@ -200,7 +202,7 @@ TEST_F(Space, a_full_disk_leaves_the_file_as_it_is) {
               const rlimit most{1 << 16, 1 << 16};
               (void)::signal(SIGXFSZ, SIG_IGN);
               (void)::setrlimit(RLIMIT_FSIZE, &most);
-              const std::string text = refusal([&] { store.compact(); });
+              const std::string text = refusal([&] { WholeFile::compact(store); });
               return text.find("make the cache smaller") != std::string::npos ? 0 : 1;
             })),
             0);

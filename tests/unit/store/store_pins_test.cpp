@@ -13,6 +13,7 @@
 #include "cache/store/import.hpp"
 #include "cache/store/pack/pack.hpp"
 #include "cache/store/space.hpp"
+#include "cache/store/whole_file.hpp"
 #include "tests/unit/store/fixture.hpp"
 
 namespace tilewright {
@@ -176,8 +177,8 @@ TEST_F(StorePins, packs_give_the_same_pins_in_every_order) {
     Store to(folder_ / "to.db");
     for (const auto& pack : packs) Folding(to).fold(pack);
     to.check();
-    if (first.empty()) first = to.digest();
-    ASSERT_EQ(to.digest(), first);
+    if (first.empty()) first = WholeFile::digest(to);
+    ASSERT_EQ(WholeFile::digest(to), first);
     EXPECT_EQ(served(to, key_), slow_.text() + " exact");
     ASSERT_THAT(to.list_pins(), SizeIs(2));
     for (const Store::PinRow& each : to.list_pins()) {
@@ -221,9 +222,9 @@ TEST_F(StorePins, a_reason_of_another_file_cannot_speak_to_the_terminal) {
 
 TEST_F(StorePins, what_is_pinned_is_no_garbage) {
   store_.put_pin(row(PinKind::pin, slow_, key_));
-  EXPECT_THAT(store_.collect_garbage({}), IsEmpty());
+  EXPECT_THAT(WholeFile::collect_garbage(store_, {}), IsEmpty());
   store_.put_pin(row(PinKind::free, slow_, key_));
-  EXPECT_THAT(store_.collect_garbage({}), testing::Not(IsEmpty()));
+  EXPECT_THAT(WholeFile::collect_garbage(store_, {}), testing::Not(IsEmpty()));
   EXPECT_EQ(served(100), fast_.text() + " exact");
 }
 

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cache/store/import.hpp"
+#include "cache/store/pack_part.hpp"
+#include "cache/store/space.hpp"
+#include "cache/store/store.hpp"
+
+/// What is done with the file of a cache as a whole: sealed, copied, folded, digested, cleaned. Each call is of the
+/// Store's thread, and is one transaction that throws CacheError as the Store's own do; none of them is for a Batch.
+namespace tilewright {
+
+struct WholeFile {
+  /// Makes of it one file in journal mode DELETE, which can be copied and opens in a read-only folder; for a file that
+  /// was just made. Nothing may be put afterwards.
+  static void seal(Store& store);
+  /// The same into a file that is not there yet, or is empty; the store's own stays as it is.
+  static void write_compact(Store& store, const std::filesystem::path& file);
+  /// A copy of this moment, of this schema.
+  static void copy(const Store& store, const std::filesystem::path& file);
+  /// Gives the pages that hold nothing back to the disk, on which there must be room for the file once more. Where it
+  /// fails or is interrupted the file is as before.
+  static void compact(Store& store);
+
+  /// What packs of an op consist of, by their names: for each dtype of its newest interface and each implementation
+  /// that is in use or serves, its problems in the order of specs and dims.
+  [[nodiscard]] static std::vector<std::pair<std::string, PackPart>> parts_of(const Store& store,
+                                                                              const std::string& op);
+  /// Copies a part of a cache of this schema, which nobody writes meanwhile, into this one, which is new. Sweeps,
+  /// phases and binaries of configs that serve nothing stay behind; binaries lie as Packing::plain.
+  static void take_part(Store& store, const std::filesystem::path& from, const PackPart& part);
+  /// Takes all that the columns of a pack hold (cache/store/pack/pack.hpp). The winners of a problem, device and mode
+  /// go together: the better evidence stays, then those chosen here, then those of the pack with the lower hash. The
+  /// content does not depend on the order of packs. A pack of an older schema is brought forward in `folder`. Throws
+  /// CacheError for a damaged pack.
+  static std::vector<OpCounts> fold(Store& store, std::string_view columns, const std::string& hash,
+                                    const std::string& name, const std::filesystem::path& folder);
+  /// A hash of the content, rows in order and by their names: the same packs folded in another order have the same.
+  /// Ids, sweeps, misses and the service's rows play no part.
+  [[nodiscard]] static std::string digest(const Store& store);
+
+  /// What takes the space: reads the whole file.
+  [[nodiscard]] static CacheSpace space(const Store& store);
+  /// Takes out what nothing needs (docs/cache.md, "What takes the space"). What serves, and the trials that tell why,
+  /// stay. Throws CacheError where a sweep is running.
+  static std::vector<Garbage> collect_garbage(Store& store, const GarbagePolicy& policy);
+};
+
+}  // namespace tilewright
