@@ -18,6 +18,8 @@ PEERS = {"eager": "eager", "compile": "torch.compile", "cublaslt": "cuBLASLt", "
          "liger": "Liger", "unfused": "unfused", "cudnn": "cuDNN", "flash2": "FlashAttention 2",
          "flash4": "FlashAttention 4"}
 BEGIN, END = "<!-- scripts/benchmark report makes what follows -->", "<!-- until here -->"
+HEAD_MEANS = {"attention": "attention", "attention_bwd": "its gradients", "decode": "decoding",
+              "gradients": "gradients of row ops", "fused": "fused products"}
 HEAD_SHAPES = {"8192x4096", "4096x4096x4096", "16x4096x4096"}
 
 
@@ -276,9 +278,11 @@ def readme_table(results):
             [[f"`{cell['op']}`", cell["shape"], time_text(cell["ns"]),
               *(time_text(cell["peers_ns"][name]) if name in cell["peers_ns"] else "-" for name in peers),
               over_fastest(cell)] for cell in cells]))
-    sentences = [f"- [{TITLES[part]}](docs/benchmarks/{part}.md): "
-                 f"{summary(results[part]['figures']['cells']).removeprefix('Over the fastest peer: ')}"
-                 for part in ("attention", "attention_bwd", "decode") if part in results]
+    means = {part: [cell["over_fastest"][0] for cell in judged(results[part]["figures"]["cells"])]
+             for part in HEAD_MEANS if part in results}
+    means = {part: f"[{HEAD_MEANS[part]}](docs/benchmarks/{part}.md) {geometric_mean(ratios):.3f} ({len(ratios)})"
+             for part, ratios in means.items() if ratios}
+    sentences = [f"- Fastest peer / ours, geometric mean (cells): {', '.join(means.values())}."] if means else []
     if "tuner" in results and results["tuner"]["figures"]["to_a_winner_s"]:
         ratios = [arms["triton"]["median"] / arms["tilewright"]["median"]
                   for arms in results["tuner"]["figures"]["to_a_winner_s"].values()]
@@ -293,11 +297,12 @@ def readme_table(results):
         sentences.append(f"- [Untuned shapes](docs/benchmarks/untuned.md): {between(means)} % slower than their best, "
                          "on average of a spec.")
     parts += ["\n".join(sentences)] if sentences else []
-    measured = {(result["device"], result["driver"], result["commit"][:12], result["date"])
-                for result in results.values()}
-    parts += [f"One {device}, driver {driver}, commit `{commit}`, {date}; other peers took no part ([all "
-              "figures](docs/benchmarks/README.md))."
-              for device, driver, commit, date in sorted(measured)]
+    measured = {}
+    for result in results.values():
+        measured.setdefault((result["device"], result["driver"]), []).append(result["date"])
+    parts += [f"One {device}, driver {driver}, {' to '.join(sorted({min(dates), max(dates)}))}; other peers took no "
+              "part ([all figures, with commits](docs/benchmarks/README.md))."
+              for (device, driver), dates in sorted(measured.items())]
     return text_of(parts or ["No part is measured yet: [benchmarks](docs/benchmarks/README.md)."])
 
 
