@@ -99,8 +99,8 @@ def summary(cells):
     ratios = [cell["over_fastest"][0] for cell in judged(cells)]
     if not ratios:
         return "No cell has a verdict."
-    return (f"Over the fastest peer: geometric mean {geometric_mean(ratios):.3f} of {len(ratios)} cells, least "
-            f"{min(ratios):.3f}; {sum(ratio >= 1 for ratio in ratios)} at 1.000 or above.")
+    return (f"The fastest peer's time over ours: geometric mean {geometric_mean(ratios):.3f} of {len(ratios)} cells, "
+            f"least {min(ratios):.3f}; {sum(ratio >= 1 for ratio in ratios)} at 1.000 or above.")
 
 
 def method(figures, more=""):
@@ -135,13 +135,19 @@ def groups_table(cells, names):
                   for group, those in groups_of(cells, *names).items()])
 
 
+def in_burst(cells):
+    """Without those that were timed under load."""
+    return [cell for cell in cells if cell.get("regime", "burst") == "burst"]
+
+
 def attention_page(figures):
-    cells = figures["cells"]
+    cells = sorted(figures["cells"], key=lambda cell: (cell["regime"], cell["mask"] != "none", cell["mask"],
+                                                       int(cell["d"].split("/")[0])))
     peers = peers_of(cells)
     over = [[*group, len(those), mean_and_least([cell["over_fastest"][0] for cell in those]),
              *(mean_and_least([cell["over_peers"][name] for cell in those if name in cell["over_peers"]])
-               for name in peers)] for group, those in groups_of(cells, "mask", "d").items()]
-    rows = [[cell["mask"], cell["d"], cell["dtype"], cell["sequences"], cell["heads"], time_text(cell["ns"]),
+               for name in peers)] for group, those in groups_of(cells, "regime", "mask", "d").items()]
+    rows = [[*(cell[name] for name in ("regime", "mask", "d", "dtype", "sequences", "heads")), time_text(cell["ns"]),
              f"{cell['tflops']:.0f}",
              *(f"{cell['tflops'] * cell['ns'] / cell['peers_ns'][name]:.0f}" if name in cell["peers_ns"] else "-"
                for name in peers),
@@ -149,12 +155,16 @@ def attention_page(figures):
              cell["implementation"] + (f" ({cell['fit']})" if cell["fit"] != "exact" else ""),
              *(f"{cell['errors_over_best'][what]:.3f}" if cell["errors_over_best"][what] else "-"
                for what in ("rms", "largest"))] for cell in cells]
-    return [summary(cells),
-            table(["mask", "d", "cells", "fastest peer / ours (least)", *(f"{PEERS[name]} / ours" for name in peers)],
-                  over),
+    under_load = [cell for cell in cells if cell not in in_burst(cells)]
+    summaries = [summary(in_burst(cells))]
+    if under_load:
+        summaries.append(f"[Under load](../measuring.md#regimes), in `sustained`: {summary(under_load)}")
+    return [*summaries,
+            table(["regime", "mask", "d", "cells", "fastest peer / ours (least)",
+                   *(f"{PEERS[name]} / ours" for name in peers)], over),
             method(figures, " Columns of Tilewright and of peers are TFLOP/s, of which a causal mask has half. Errors "
                             "are ours over the best of torch's, against float64."),
-            table(["mask", "d", "dtype", "batch × tokens", "heads", "time", "Tilewright",
+            table(["regime", "mask", "d", "dtype", "batch × tokens", "heads", "time", "Tilewright",
                    *(PEERS[name] for name in peers), "fastest peer / ours", "it is", "served", "rms", "largest error"],
                   rows)]
 
@@ -278,7 +288,7 @@ def readme_table(results):
             [[f"`{cell['op']}`", cell["shape"], time_text(cell["ns"]),
               *(time_text(cell["peers_ns"][name]) if name in cell["peers_ns"] else "-" for name in peers),
               over_fastest(cell)] for cell in cells]))
-    means = {part: [cell["over_fastest"][0] for cell in judged(results[part]["figures"]["cells"])]
+    means = {part: [cell["over_fastest"][0] for cell in in_burst(judged(results[part]["figures"]["cells"]))]
              for part in HEAD_MEANS if part in results}
     means = {part: f"[{HEAD_MEANS[part]}](docs/benchmarks/{part}.md) {geometric_mean(ratios):.3f} ({len(ratios)})"
              for part, ratios in means.items() if ratios}
