@@ -112,7 +112,7 @@ TEST_F(SweepSearch, tries_no_more_configs_than_allowed_and_says_so) {
   EXPECT_EQ(best.choice.pruned.at("not reached within the bound of trials or time"), static_cast<int>(kConfigs) - 4);
 }
 
-TEST_F(SweepSearch, gives_every_problem_a_winner_however_small_the_budget) {
+TEST_F(SweepSearch, gives_every_problem_a_winner_beyond_the_base_however_small_the_budget) {
   FakeDevice device;
   use_shapes("n=100,200,300");
   request.budget = std::chrono::nanoseconds(1);
@@ -120,6 +120,8 @@ TEST_F(SweepSearch, gives_every_problem_a_winner_however_small_the_budget) {
   EXPECT_EQ(summary.problems, 3U);
   EXPECT_EQ(summary.without_winner, 0U);
   EXPECT_LT(summary.measured, 3 * kConfigs);
+  const Config base = Config::parse("plain{fault=0,speed=9,static_dims=0}");
+  for (std::size_t problem = 0; problem < 3; ++problem) EXPECT_NE(winners(device, problem).at(0).trial.config, base);
 }
 
 TEST_F(SweepSearch, walks_from_the_winner_of_the_problem_before) {
