@@ -54,8 +54,12 @@ __global__ void __launch_bounds__(256)
     lse2[row] = own == -kInfinity ? kInfinity : own * kLog2E;
     delta[row] = sum;
   }
-  if (G::kOrdered && lane == 0 && row % G::kQueries == 0) turns[row / G::kQueries] = 0;
+  if (G::kOrdered && lane == 0 && row % G::kQueries == 0) {
+    turns[row / G::kQueries] = 0;
+    if (G::kStores) turns[(row + i64{gridDim.x} * (256 / kLanes)) / G::kQueries] = 0;
+  }
   if (lane == 0 && row == 0) *counter = 0;
+  if (G::kStores) return;
   Bits128* const zeros = reinterpret_cast<Bits128*>(sums + row * G::kHead);
 #pragma unroll
   for (int i = lane; i < G::kHead / 4; i += kLanes) zeros[i] = {};
@@ -91,7 +95,7 @@ __global__ void __launch_bounds__(tilewright::attention::BackwardTiles<Config>::
     for (int stage = 0; stage < G::kKeyStages; ++stage) {
       ptx::mbarrier_init(&storage.full_k[stage], 1);
       ptx::mbarrier_init(&storage.full_v[stage], 1);
-      ptx::mbarrier_init(&storage.empty_keys[stage], kConsumerWarps + (G::kTakes && G::kBulk ? 1 : 0));
+      ptx::mbarrier_init(&storage.empty_keys[stage], kConsumerWarps + (G::kTakes && G::kBulk ? G::kAdders : 0));
     }
     for (int stage = 0; stage < G::kStages; ++stage) {
       ptx::mbarrier_init(&storage.full_q[stage], 1);
@@ -99,7 +103,7 @@ __global__ void __launch_bounds__(tilewright::attention::BackwardTiles<Config>::
       ptx::mbarrier_init(&storage.full_do[stage], 1);
       ptx::mbarrier_init(&storage.empty_do[stage], kConsumerWarps);
     }
-    ptx::mbarrier_init(&storage.full_dq, kConsumerWarps);
+    for (u64& full : storage.full_dq) ptx::mbarrier_init(&full, kConsumerWarps);
     ptx::mbarrier_init(&storage.empty_dq, 1);
     ptx::fence_mbarrier_init();
   }
@@ -108,7 +112,9 @@ __global__ void __launch_bounds__(tilewright::attention::BackwardTiles<Config>::
   if (warpgroup == 0) {
     ptx::release_registers<G::kProducerRegisters>();
     if (thread == 0) load_all<Config>(storage, map_q, map_k, map_v, map_do, lse2, delta, counter, problem);
-    if (G::kBulk && thread == kWarpSize) add_all<Config>(storage, sums, turns, problem);
+    if (G::kBulk && thread % kWarpSize == 0 && thread > 0 && thread <= G::kAdders * kWarpSize) {
+      add_all<Config>(storage, sums, turns, problem, thread / kWarpSize - 1);
+    }
   } else {
     ptx::acquire_registers<G::kConsumerRegisters>();
     ptx::grid_dependency_wait();
@@ -122,7 +128,7 @@ __global__ void __launch_bounds__(tilewright::attention::BackwardTiles<Config>::
 template <class Config>
 __global__ void __launch_bounds__(256)
     attention_bwd_dq(const float* sums, typename Config::dtype* dq, float scale, long long hq, long long sq,
-                     long long d, long long dq_batch, long long dq_token, long long dq_head) {
+                     long long sk, long long d, long long dq_batch, long long dq_token, long long dq_head) {
   using namespace tilewright;
   using namespace tilewright::attention;
   using G = BackwardTiles<Config>;
@@ -140,9 +146,19 @@ __global__ void __launch_bounds__(256)
   // As the products left them: rows are columns of d, columns are queries.
   const int first_column = thread / kWarpSize * 16 + lane / 4 + (G::kParts == 2 ? warpgroup * 64 : 0);
   const int first_query = lane % 4 * 2 + (G::kParts == 2 ? 0 : warpgroup * G::kQueriesDq);
+  Adders adders{1, 0};
+  if constexpr (G::kStores) {
+    adders = adders_of<Config>(static_cast<i32>(sq), static_cast<i32>(sk), static_cast<i32>(tile % blocks));
+  }
 #pragma unroll
   for (int j = 0; j < G::kSumsDq / 4; ++j) {
-    const float4 four = *reinterpret_cast<const float4*>(own + j * G::kWarpgroup * 4);
+    float4 four = float4{0.0f, 0.0f, 0.0f, 0.0f};
+    if (adders.first > 0) four = *reinterpret_cast<const float4*>(own + j * G::kWarpgroup * 4);
+    if (adders.second > 0) {
+      const float4 other =
+          *reinterpret_cast<const float4*>(own + i64{gridDim.x} * (G::kQueries * G::kHead) + j * G::kWarpgroup * 4);
+      four = float4{four.x + other.x, four.y + other.y, four.z + other.z, four.w + other.w};
+    }
     rows.at[first_query + j * 8][first_column] = four.x;
     rows.at[first_query + j * 8 + 1][first_column] = four.y;
     rows.at[first_query + j * 8][first_column + 8] = four.z;

@@ -23,6 +23,11 @@ struct BackwardTiles {
   enum : bool {
     kMasked = Config::causal == "yes" || Config::window == "yes",
     kOrdered = Config::deterministic == "yes",  // sums of dq, by keys
+    // Blocks of a head begin at different queries; under a mask, a block has keys that many queries see, and then as many
+    // that few see.
+    kShifts = Config::order == 1 && !kMasked,
+    kPairs = Config::order == 1 && kMasked,
+    kStores = kOrdered && (kShifts || kPairs),  // the first that adds to a tile stores
     kBulk = Config::bulk == 1,                  // dq leaves through shared memory, by a warp of its own
     kTakes = Config::persistent == 2,           // pieces come from a counter, and not in turns
     kEarly = Config::early == 1,                // dv's product begins before dx is worked out
@@ -35,6 +40,7 @@ struct BackwardTiles {
     kKeyStages = Config::key_stages,  // of k and v: the next block's come early
     kWarpgroup = 128,
     kConsumers = 2,
+    kAdders = kOrdered ? 2 : 1,  // threads that add dq to its sums, in turns: one waits until its sums have arrived
     kThreads = kWarpgroup * (1 + kConsumers),
     kOwn = 64,  // keys of a warpgroup
     kKeys = kOwn * kConsumers,
@@ -86,7 +92,7 @@ struct BackwardTiles {
     u64 full_k[kKeyStages], full_v[kKeyStages], empty_keys[kKeyStages];
     u64 full_q[kStages], empty_q[kStages];
     u64 full_do[kStages], empty_do[kStages];
-    u64 full_dq, empty_dq;
+    u64 full_dq[kAdders], empty_dq;
     u32 pieces[kKeyStages];  // whose keys the stage has
   };
   enum : u32 { kNone = 0xffffffff };  // a piece
@@ -115,8 +121,8 @@ __device__ __forceinline__ BackwardProblem make_backward_problem(i64 b, i64 hq, 
   problem.first = -kFarthest;
   problem.last = kFarthest;
   problem.together = static_cast<u32>(together);
-  problem.pieces =
-      static_cast<u32>(b * hkv) * static_cast<u32>(ceil_div(problem.keys, i32{BackwardTiles<Config>::kKeys}));
+  const u32 key_blocks = static_cast<u32>(ceil_div(problem.keys, i32{BackwardTiles<Config>::kKeys}));
+  problem.pieces = static_cast<u32>(b * hkv) * (BackwardTiles<Config>::kPairs ? (key_blocks + 1) / 2 * 2 : key_blocks);
   if (Config::window == "yes" && left >= 0 && left < kFarthest) problem.first = -left;
   if (Config::window == "yes" && right >= 0 && right < kFarthest) problem.last = right;
   if (Config::causal == "yes") problem.last = 0;
@@ -128,11 +134,35 @@ __device__ __forceinline__ BackwardProblem make_backward_problem(i64 b, i64 hq, 
 struct BackwardWork {
   i32 batch, key_head, first_key;
   i32 first_block, blocks, group;
+  i32 start;      // of the blocks of queries, the first one's place among them
+  bool descends;  // from the last block of queries on
 
   __device__ __forceinline__ i32 steps() const { return blocks * group; }
   __device__ __forceinline__ i32 head(i32 step) const { return key_head * group + step / blocks; }
-  __device__ __forceinline__ i32 block(i32 step) const { return first_block + step % blocks; }
+  template <class G>
+  __device__ __forceinline__ i32 block(i32 step) const {
+    i32 place = step % blocks;
+    if constexpr (G::kShifts) {
+      place += start;
+      if (place >= blocks) place -= blocks;
+    }
+    if constexpr (G::kPairs) {
+      if (descends) place = blocks - 1 - place;
+    }
+    return first_block + place;
+  }
 };
+
+// The piece of work behind `index` that this block has: of pairs, the other one first.
+template <class G>
+__device__ __forceinline__ u32 first_piece() {
+  return G::kPairs ? 2 * blockIdx.x : blockIdx.x;
+}
+template <class G>
+__device__ __forceinline__ u32 next_piece(u32 index) {
+  if (!G::kPairs) return index + gridDim.x;
+  return index % 2 == 0 ? index + 1 : index - 1 + 2 * gridDim.x;
+}
 
 // Blocks by number: `together` heads at a time, the first keys of all of them first. Where a mask is causal these are
 // seen by the most queries, so that short work comes last.
@@ -141,12 +171,23 @@ __device__ __forceinline__ BackwardWork make_backward_work(const BackwardProblem
   using G = BackwardTiles<Config>;
   const u32 key_blocks = static_cast<u32>(ceil_div(problem.keys, i32{G::kKeys}));
   const u32 heads = static_cast<u32>(problem.batches) * static_cast<u32>(problem.key_heads);
-  const u32 first_head = index / (problem.together * key_blocks) * problem.together,
-            inside = index - first_head * key_blocks;
-  const u32 width = heads - first_head < problem.together ? heads - first_head : problem.together;
-  const u32 head = first_head + inside % width;
   BackwardWork work{};
-  work.first_key = static_cast<i32>(inside / width) * G::kKeys;
+  u32 head;
+  if constexpr (G::kPairs) {
+    const u32 pairs = (key_blocks + 1) / 2;
+    head = index / 2 / pairs;
+    const u32 pair = pairs - 1 - index / 2 % pairs;
+    work.descends = index % 2 == 1;
+    work.first_key = static_cast<i32>(work.descends ? key_blocks - 1 - pair : pair) * G::kKeys;
+    // The one in the middle is its own other.
+    if (work.descends && key_blocks - 1 - pair == pair) work.first_key = problem.keys;
+  } else {
+    const u32 first_head = index / (problem.together * key_blocks) * problem.together,
+              inside = index - first_head * key_blocks;
+    const u32 width = heads - first_head < problem.together ? heads - first_head : problem.together;
+    head = first_head + inside % width;
+    work.first_key = static_cast<i32>(inside / width) * G::kKeys;
+  }
   work.key_head = static_cast<i32>(head % static_cast<u32>(problem.key_heads));
   work.batch = static_cast<i32>(head / static_cast<u32>(problem.key_heads));
   work.group = problem.heads / problem.key_heads;
@@ -156,12 +197,62 @@ __device__ __forceinline__ BackwardWork make_backward_work(const BackwardProblem
   if (end > problem.queries) end = problem.queries;
   work.first_block = first / G::kQueries;
   work.blocks = end > first ? ceil_div(end, i32{G::kQueries}) - work.first_block : 0;
+  if constexpr (G::kShifts) {
+    const u32 last = key_blocks - 1 - static_cast<u32>(work.first_key / G::kKeys);
+    work.start = static_cast<i32>(i64{last} * problem.query_blocks / key_blocks);
+  }
   return work;
 }
 
 // The tile of dq that a step adds to, by batch, head and block.
+template <class G>
 __device__ __forceinline__ i64 tile_of(const BackwardProblem& problem, const BackwardWork& work, i32 step) {
-  return (i64{work.batch} * problem.heads + work.head(step)) * problem.query_blocks + work.block(step);
+  return (i64{work.batch} * problem.heads + work.head(step)) * problem.query_blocks + work.template block<G>(step);
+}
+
+// Who adds to a tile in which order, where sums have the same bits at each launch. A tile has two sums, whose orders
+// are those in which blocks would come to it without waiting if all of a head began at once; a block waits for blocks that
+// began before it alone.
+//
+//   no mask   blocks of a head begin at different queries and go round. One sum is of those that come to the tile before
+//             they have gone round, the other of those behind. Lower keys first.
+//   causal    a block has keys `pair` from the front, seen by many queries, and then those as far from the end, from the
+//             last query on: as much work for all of them. One sum is of the first, higher keys first; one of the others,
+//             lower keys first.
+struct Adders {
+  i32 first, second;  // how many add to each sum
+};
+template <class Config>
+__device__ __forceinline__ Adders adders_of(i32 queries, i32 keys, i32 block) {
+  using G = BackwardTiles<Config>;
+  const i32 key_blocks = ceil_div(keys, i32{G::kKeys});
+  if constexpr (G::kShifts) {
+    const i32 query_blocks = ceil_div(queries, i32{G::kQueries});
+    const i32 from = key_blocks - 1 - static_cast<i32>(((i64{block} + 1) * key_blocks - 1) / query_blocks);
+    return {key_blocks - from, from};
+  } else {
+    const i32 end = (block + 1) * G::kQueries < queries ? (block + 1) * G::kQueries : queries;
+    const i32 last_key = end - 1 + keys - queries;  // that any of the block sees
+    const i32 seen = last_key < 0 ? 0 : last_key / G::kKeys + 1, pairs = (key_blocks + 1) / 2;
+    return {seen < pairs ? seen : pairs, seen < pairs ? 0 : seen - pairs};
+  }
+}
+struct Turn {
+  i32 before;      // how many add to the sum before this one
+  bool is_second;  // of the tile's sums
+};
+template <class Config>
+__device__ __forceinline__ Turn turn_of(const BackwardProblem& problem, const BackwardWork& work, i32 block) {
+  using G = BackwardTiles<Config>;
+  const i32 own = work.first_key / G::kKeys;
+  const Adders adders = adders_of<Config>(problem.queries, problem.keys, block);
+  if constexpr (G::kShifts) {
+    const bool is_second = block < work.start;
+    return {is_second ? own : own - adders.second, is_second};
+  } else {
+    return {work.descends ? own - (ceil_div(problem.keys, i32{G::kKeys}) + 1) / 2 : adders.first - 1 - own,
+            work.descends};
+  }
 }
 
 // How many blocks of keys before this one add to a block of queries.

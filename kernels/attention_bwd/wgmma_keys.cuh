@@ -94,9 +94,9 @@ __device__ __forceinline__ void gradients_of_keys(typename BackwardTiles<Config>
       }
       ptx::fence_shared_to_async();
       __syncwarp();
-      if (lane == 0) ptx::mbarrier_arrive(&storage.full_dq);
+      if (lane == 0) ptx::mbarrier_arrive(&storage.full_dq[G::kAdders == 2 ? turn : 0]);
     } else {
-      float* const own_dq = sums_dq + tile_of(problem, work, step) * G::kTileDq + at;
+      float* const own_dq = sums_dq + tile_of<G>(problem, work, step) * G::kTileDq + at;
 #pragma unroll
       for (int j = 0; j < G::kSumsDq / 4; ++j) {
         ptx::reduce_add(own_dq + j * G::kWarpgroup * 4, dq[4 * j], dq[4 * j + 1], dq[4 * j + 2], dq[4 * j + 3]);
@@ -116,7 +116,7 @@ __device__ __forceinline__ void gradients_of_keys(typename BackwardTiles<Config>
       x[4 * j + 3] = ptx::ex2_approx(fmaf(x[4 * j + 3], factor, -high));
     }
     // As seen from the first query's diagonal: where the warp's keys are.
-    const i32 query = work.block(step) * G::kQueries;
+    const i32 query = work.template block<G>(step) * G::kQueries;
     const i32 from_diagonal = warp_key - query - (problem.keys - problem.queries);
     const bool is_whole =
         warp_key + 15 < problem.keys &&
@@ -184,7 +184,7 @@ __device__ __forceinline__ void gradients_of_keys(typename BackwardTiles<Config>
   };
 
 #pragma unroll 1
-  for (u32 index = blockIdx.x; G::kTakes || index < problem.pieces; index += gridDim.x) {
+  for (u32 index = first_piece<G>(); G::kTakes || index < problem.pieces; index = next_piece<G>(index)) {
     if constexpr (G::kTakes) {
       ptx::mbarrier_wait(&storage.full_k[keys.stage], keys.parity);
       index = __shfl_sync(kFullMask, storage.pieces[keys.stage], 0);  // known to be the same in all lanes

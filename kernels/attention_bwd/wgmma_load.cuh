@@ -37,11 +37,11 @@ __device__ __forceinline__ void load_all(typename BackwardTiles<Config>::Storage
   Ring<G::kKeyStages> keys;
   bool is_first = true;
   u32 next;
-  for (u32 index = blockIdx.x; G::kTakes || index < problem.pieces; index = next) {
+  for (u32 index = first_piece<G>(); G::kTakes || index < problem.pieces; index = next) {
     const BackwardWork work = make_backward_work<Config>(problem, index);
     const bool exists = index < problem.pieces;
     const i32 steps = exists ? work.steps() : 0;
-    next = index + gridDim.x;
+    next = next_piece<G>(index);
     if (!G::kTakes && steps == 0) continue;
     const u32 of_keys = keys.stage;
     u64* const full_k = &storage.full_k[of_keys];
@@ -58,9 +58,12 @@ __device__ __forceinline__ void load_all(typename BackwardTiles<Config>::Storage
     if (is_first) ptx::grid_dependency_wait();
     is_first = false;
     // On its way while this piece is copied.
-    if constexpr (G::kTakes) next = atomicAdd(counter, 1u) + gridDim.x;
+    if constexpr (G::kTakes) {
+      if (!G::kPairs) next = atomicAdd(counter, 1u) + gridDim.x;
+      if (G::kPairs && index % 2 == 1) next = 2 * (atomicAdd(counter, 1u) + gridDim.x);
+    }
     for (i32 step = 0; step < steps; ++step, ring.advance()) {
-      const i32 head = work.head(step), query = work.block(step) * G::kQueries;
+      const i32 head = work.head(step), query = work.template block<G>(step) * G::kQueries;
       const i64 row = (i64{work.batch} * problem.heads + head) * problem.query_blocks * G::kQueries + query;
       const u32 stage = ring.stage;
       ptx::mbarrier_wait(&storage.empty_q[stage], ring.parity ^ 1);
@@ -81,16 +84,15 @@ __device__ __forceinline__ void load_all(typename BackwardTiles<Config>::Storage
 }
 
 // Sums of dq on their way to global memory. `sums` has the tiles, kTileDq floats each, by batch, head and block. Where
-// sums are the same bits at each launch, blocks of keys add to a tile in turns, in their order, which is also that in
-// which they begin: a tile has a counter, zero at first.
+// sums are the same bits at each launch, blocks of keys add to a tile in turns: a sum has a counter, zero at first.
 template <class Config>
 __device__ __forceinline__ void add_all(typename BackwardTiles<Config>::Storage& storage, float* sums, u32* turns,
-                                        const BackwardProblem& problem) {
+                                        const BackwardProblem& problem, int adder) {
   using G = BackwardTiles<Config>;
   Ring<G::kKeyStages> keys;
-  u32 parity = 0;
+  u32 count = 0;  // of steps
   ptx::grid_dependency_wait();
-  for (u32 index = blockIdx.x; G::kTakes || index < problem.pieces; index += gridDim.x) {
+  for (u32 index = first_piece<G>(); G::kTakes || index < problem.pieces; index = next_piece<G>(index)) {
     if constexpr (G::kTakes) {
       ptx::mbarrier_wait(&storage.full_k[keys.stage], keys.parity);
       index = storage.pieces[keys.stage];
@@ -99,16 +101,30 @@ __device__ __forceinline__ void add_all(typename BackwardTiles<Config>::Storage&
       keys.advance();
     }
     const BackwardWork work = make_backward_work<Config>(problem, index);
-    for (i32 step = 0; step < work.steps(); ++step, parity ^= 1) {
-      const i64 tile = tile_of(problem, work, step);
-      ptx::mbarrier_wait(&storage.full_dq, parity);
+    for (i32 step = 0; step < work.steps(); ++step, ++count) {
+      if (G::kAdders == 2 && static_cast<int>(count % 2) != adder) continue;
+      i64 tile = tile_of<G>(problem, work, step);
+      bool is_first = false;
+      u32 turn = 0;
+      if constexpr (G::kStores) {
+        const Turn own = turn_of<Config>(problem, work, work.template block<G>(step));
+        turn = static_cast<u32>(own.before);
+        is_first = turn == 0;
+        if (own.is_second) tile += i64{problem.batches} * problem.heads * problem.query_blocks;
+      } else if constexpr (G::kOrdered) {
+        turn = adders_before<Config>(problem, work, work.template block<G>(step));
+      }
+      ptx::mbarrier_wait(&storage.full_dq[adder], count / G::kAdders % 2);
       if constexpr (G::kOrdered) {
-        const u32 turn = adders_before<Config>(problem, work, work.block(step));
-        while (ptx::load_acquire(turns + tile) != turn) {
+        while (turn > 0 && ptx::load_acquire(turns + tile) != turn) {
         }
         ptx::fence_global_to_async();
       }
-      ptx::bulk_reduce_add(sums + tile * G::kTileDq, storage.dq, G::kTileDq * sizeof(float));
+      if (is_first) {
+        ptx::bulk_store(sums + tile * G::kTileDq, storage.dq, G::kTileDq * sizeof(float));
+      } else {
+        ptx::bulk_reduce_add(sums + tile * G::kTileDq, storage.dq, G::kTileDq * sizeof(float));
+      }
       ptx::bulk_commit();
       ptx::bulk_wait_read<0>();
       ptx::mbarrier_arrive(&storage.empty_dq);
