@@ -18,7 +18,7 @@ struct Manifest {
   /// SHA-256 of the file, 64 hexadecimal digits.
   std::string snapshot;
   std::int64_t bytes = 0;
-  /// Store::digest(): of the content alone, to compare what was folded in another order.
+  /// WholeFile::digest(): of the content alone, to compare what was folded in another order.
   std::string content;
   std::int64_t schema = 0;
   /// Version that made it.

@@ -46,8 +46,7 @@ std::vector<PackFile> write_packs(const Store& from, const std::filesystem::path
 class Folding {
  public:
   explicit Folding(Store& to) : to_(to), work_("fold packs") {}
-  /// Store::fold of a pack of this schema or an older one. Throws CacheError for one that is not what its name says, or
-  /// is damaged.
+  /// WholeFile::fold of a pack of this schema or an older one. Throws CacheError for one that is damaged or misnamed.
   std::vector<OpCounts> fold(const std::filesystem::path& pack);
 
  private:
