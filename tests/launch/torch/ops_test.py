@@ -347,6 +347,21 @@ class Launches(unittest.TestCase):
         self.assertEqual([each[4] for each in handed[:3]], [[torch.finfo(BF16).eps], [1e-6], [1e-5]])
         self.assertEqual(y.shape, x.shape)
 
+    def test_gradients_of_plain_tensors_are_recorded_without_asking_the_dispatcher_again(self):
+        a, b, bias = (torch.ones(shape, dtype=BF16, requires_grad=True) for shape in ((4, 64), (32, 64), (32,)))
+        form = tw._forms["gemm"][()]
+        with mock.patch.object(_torch_op, "is_plain", return_value=True):
+            handed, c = self.launched(form.differentiable, None, a, b, bias)
+            self.assertEqual((len(handed), c.shape), (1, (4, 32)))
+            handed, _ = self.launched(c.sum().backward)
+            with torch.no_grad():
+                self.assertFalse(form.differentiable(None, a, b).requires_grad)
+            self.assertFalse(form.differentiable(None, a.detach(), b.detach()).requires_grad)
+        # None of layout tn is shipped: torch's own product gives that gradient.
+        self.assertEqual([each[0].partition("layout=")[2][:2] for each in handed], ["nn"])
+        self.assertEqual([each.grad.shape for each in (a, b, bias)], [a.shape, b.shape, bias.shape])
+        self.assertEqual((b.grad.unique().tolist(), bias.grad.unique().tolist()), ([4.0], [4.0]))
+
     def test_torch_finds_schemas_and_fake_kernels_true(self):
         """opcheck but for what computes. The GPU's test does all of it, and of every form."""
         parts, checked = ("test_schema", "test_faketensor", "test_autograd_registration"), set()

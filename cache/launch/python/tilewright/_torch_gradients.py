@@ -5,12 +5,15 @@ name begins with w. RULES has what names do not tell."""
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 from typing import Any
 
 import torch
 
-from ._library import UsageError
+from . import default_launcher
+from ._library import DeviceError, UsageError
+from ._tensors import dtype_name
 from ._torch_op import Form
 
 Forms = Mapping[str, Mapping[tuple[str, ...], Form]]
@@ -142,17 +145,29 @@ def _by_rule(form: Form, rule: Rule | None, forms: Forms, attributes: dict[str, 
     return {input_: by_name[output] for input_, output in rule.gives.items() if output in by_name}
 
 
+@functools.cache
+def is_served(dtype: torch.dtype, layout: str, math: str) -> bool:
+    """Whether the cache has products of this layout. Where no GPU is, and shapes alone are told, it is taken to."""
+    try:
+        op = default_launcher().op("gemm", dtype=dtype_name(dtype), layout=layout, math=math)
+        return bool(op.match(256, 256, 256))
+    except DeviceError:
+        return True
+
+
 def _of_product(attributes: dict[str, str], values: dict[str, Any], wanted: set[str]) -> dict[str, Any]:
     """c = a · b + bias + residual: the products of the gradient with b and a, in the layouts that they lie in."""
     dc = values["dc"]
     if attributes.get("act", "none") != "none":
         raise UsageError(f"tilewright::gemm has a gradient with act=none alone, not with {attributes['act']}: apply "
                          "tilewright.torch.activation after it")
-    a, b, layout, gemm = values["a"], values["b"], attributes["layout"], torch.ops.tilewright.gemm
+    a, b, layout, math = values["a"], values["b"], attributes["layout"], attributes["math"]
     rows, found = dc.reshape(-1, dc.shape[-1]), {"residual": dc}
 
     def product(left: Any, right: Any, order: str) -> Any:
-        return gemm(left, right, layout=order, math=attributes["math"])
+        if is_served(left.dtype, order, math):
+            return torch.ops.tilewright.gemm(left, right, layout=order, math=math)
+        return (left.T if order == "tn" else left) @ (right.T if order == "nt" else right)
 
     flat = a if layout == "tn" else a.reshape(-1, a.shape[-1])
     if "a" in wanted:

@@ -66,22 +66,26 @@ _function_mode = _without(torch._C, "_is_torch_function_mode_enabled", True)
 _transform = _without(getattr(torch._C, "_functorch", None), "peek_interpreter_stack", True)
 
 
-def is_direct(args: Sequence[Any]) -> bool:
-    """Whether torch's dispatcher, which costs as much as the launch, would do nothing but call the kernel: plain
-    tensors of a GPU, of which none asks for a gradient, and nobody who traces, transforms, casts or profiles."""
+def is_plain(args: Sequence[Any]) -> bool:
+    """Whether torch's dispatcher, which costs as much as the launch, would do nothing but see to gradients and call the
+    kernel: plain tensors of a GPU, and nobody who traces, transforms, casts or profiles."""
     if (torch.compiler.is_compiling() or _modes() or _function_mode() or _transform() is not None
             or torch.is_autocast_enabled("cuda") or torch._C._get_tracing_state() is not None
             or torch.autograd.forward_ad._current_level >= 0 or torch.autograd.profiler._is_profiler_enabled):
         return False
-    no_gradient = not torch.is_grad_enabled()
     for arg in args:
         kind = type(arg)
         if kind is torch.Tensor or kind is torch.nn.Parameter:
-            if not arg.is_cuda or not (no_gradient or not arg.requires_grad):
+            if not arg.is_cuda:
                 return False
         elif isinstance(arg, torch.Tensor):
             return False
     return True
+
+
+def is_direct(args: Sequence[Any]) -> bool:
+    """Whether they are plain, and none asks for a gradient."""
+    return is_plain(args) and not (torch.is_grad_enabled() and torch._C._any_requires_grad(*args))
 
 
 def is_present(arg: dict[str, Any], attributes: dict[str, str]) -> bool:
@@ -163,14 +167,28 @@ class Form:
         torch.library.register_fake(f"{NAMESPACE}::{into}", self.fake_into, lib=LIBRARY)
 
     def differentiate(self, backward: Any, setup: Any) -> None:
-        """By what torch.library.register_autograd takes."""
+        """By what torch.library.register_autograd takes. What that registers asks the dispatcher again, and for what is
+        plain, this does not."""
         torch.library.register_autograd(self.name, backward, setup_context=setup, lib=LIBRARY)
         rest = _autograd.make_autograd_impl(self.torch_op, _autograd.Info(backward, setup))
 
-        def shortened(keys: Any, *args: Any) -> Any:
-            return self.run(*args) if is_direct(args) else rest(keys, *args)
+        def forward(ctx: Any, *args: Any) -> Any:
+            made = self.run(*args)
+            setup(ctx, args, made)
+            return made
 
-        LIBRARY.impl(self.name, shortened, "AutogradCUDA", with_keyset=True)
+        functions = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+        recorded = type(self.name.replace(":", "_"), (torch.autograd.Function,), functions).apply
+
+        def differentiable(keys: Any, *args: Any) -> Any:
+            if not is_plain(args):
+                return rest(keys, *args)
+            if torch.is_grad_enabled() and torch._C._any_requires_grad(*args):
+                return recorded(*self.filled(args))
+            return self.run(*args)
+
+        self.differentiable = differentiable
+        LIBRARY.impl(self.name, differentiable, "AutogradCUDA", with_keyset=True)
 
     def filled(self, args: Sequence[Any]) -> Sequence[Any]:
         """With the defaults that torch leaves out."""
