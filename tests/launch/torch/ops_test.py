@@ -328,6 +328,16 @@ class Launches(unittest.TestCase):
         with self.assertRaisesRegex(tilewright.UsageError, "call it without out="):
             tw.softmax(x, out=torch.ones(4, 1024, dtype=BF16))
 
+    def test_a_call_that_does_not_fit_is_refused_without_the_dispatcher_too(self):
+        x = torch.ones(4, 64, dtype=BF16)
+        with mock.patch.object(tw, "is_direct", return_value=True):
+            for args, text in (((x, 0), "softmax takes x; the call passes 2 arguments"),
+                               ((3,), "softmax: 'x' is 3 and no tensor")):
+                with self.assertRaisesRegex(tilewright.UsageError, text):
+                    tw.softmax(*args)
+            with self.assertRaisesRegex(tilewright.UsageError, "the call passes x"):
+                tw.rmsnorm(x)
+
     def test_layers_that_are_swapped_call_without_torchs_dispatcher(self):
         nn, x = torch.nn, torch.ones(2, 3, 64, dtype=BF16)
         model = nn.Sequential(nn.RMSNorm(64), LlamaRMSNorm(64), nn.LayerNorm(64), nn.Softmax(-1), nn.Linear(64, 64),
@@ -453,6 +463,10 @@ class Swap(unittest.TestCase):
 
     def test_swaps_the_ops_that_are_named_alone(self):
         self.assertEqual({each.op for each in tw.swap(self.model(), ["softmax"]) if each.op}, {"softmax"})
+
+    def test_refuses_an_op_that_it_does_not_swap(self):
+        with self.assertRaisesRegex(tilewright.UsageError, "knows no add, sofmax; it swaps rmsnorm, layernorm"):
+            tw.swap(self.model(), ["sofmax", "add", "gemm"])
 
     def test_leaves_what_the_cache_has_no_kernels_for(self):
         (found,) = tw.swap(torch.nn.LayerNorm(64).double())

@@ -192,7 +192,12 @@ class Form:
 
     def filled(self, args: Sequence[Any]) -> Sequence[Any]:
         """With the defaults that torch leaves out."""
-        return args if len(args) == len(self.defaults) else (*args, *self.defaults[len(args):])
+        if len(args) == len(self.defaults):
+            return args
+        if len(args) > len(self.defaults):
+            raise UsageError(f"{self.definition['name']} takes {', '.join(self.places)}; the call passes {len(args)} "
+                             "arguments")
+        return (*args, *self.defaults[len(args):])
 
     def placed(self, args: Sequence[Any], options: dict[str, Any]) -> Sequence[Any]:
         """The arguments in the schema's order."""
@@ -328,8 +333,12 @@ class Form:
             tensor = args[i]
             if tensor is None:
                 key.append(None)
-            else:
+                continue
+            try:
                 key += tensor.shape, tensor.dtype, tensor.stride(), tensor.get_device()
+            except AttributeError:
+                raise UsageError(f"{self.definition['name']}: '{self.parameters[i].name}' is {tensor!r} and no "
+                                 "tensor") from None
         for tensor in outs:
             key += tensor.shape, tensor.dtype, tensor.stride(), tensor.get_device()
         found = self._plans.get(known := tuple(key))

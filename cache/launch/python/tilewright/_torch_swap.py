@@ -12,7 +12,7 @@ import torch
 from torch.nn import functional
 
 from . import default_launcher
-from ._library import Error
+from ._library import Error, UsageError
 from ._tensors import dtype_name
 from ._torch_forms import FORMS
 
@@ -168,7 +168,9 @@ def swap(model: torch.nn.Module, ops: Iterable[str] = ("rmsnorm", "layernorm", "
     up_proj and down_proj); a layer that computes something else, as a trial on drawn numbers tells, stays as it was,
     as does what the cache has no kernels for. Tensors that are on no GPU, or of another dtype than the weight, go the
     layer's own way."""
-    wanted, found = set(ops), []
+    wanted, known, found = set(ops), [kind.op for kind in _KINDS], []
+    if not wanted <= set(known):
+        raise UsageError(f"swap knows no {', '.join(sorted(wanted - set(known)))}; it swaps {', '.join(known)}")
     for name, layer in list(model.named_modules()):
         kind = next((kind for kind in _KINDS if kind.op in wanted and kind.is_one(layer)), None)
         if kind is None or isinstance(layer, _Layer):
