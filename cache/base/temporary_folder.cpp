@@ -37,17 +37,17 @@ fs::path place(std::string_view doing) {
                                            : ", as TMPDIR says. Type: unset TMPDIR"));
 }
 
-int open_folder(const fs::path& path) { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); }
+Descriptor open_folder(const fs::path& path) {
+  return Descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
 
 void remove_if_abandoned(const fs::path& path) {
-  const int folder = open_folder(path);
-  if (folder < 0) return;
+  const Descriptor folder = open_folder(path);
   struct stat facts {};
-  const bool is_old_and_own = ::fstat(folder, &facts) == 0 && facts.st_uid == ::geteuid() &&
+  const bool is_old_and_own = folder && ::fstat(folder.get(), &facts) == 0 && facts.st_uid == ::geteuid() &&
                               facts.st_mtim.tv_sec + kOldSeconds < std::time(nullptr);
   std::error_code ignored;
-  if (is_old_and_own && ::flock(folder, LOCK_EX | LOCK_NB) == 0) fs::remove_all(path, ignored);
-  ::close(folder);
+  if (is_old_and_own && folder.lock(LOCK_EX | LOCK_NB)) fs::remove_all(path, ignored);
 }
 
 }  // namespace
@@ -70,13 +70,12 @@ TemporaryFolder::TemporaryFolder(std::string_view doing) {
   }
   path_ = name;
   held_ = open_folder(path_);
-  if (held_ >= 0) (void)::flock(held_, LOCK_EX);
+  if (held_) (void)held_.lock(LOCK_EX);
 }
 
 TemporaryFolder::~TemporaryFolder() {
   std::error_code ignored;
   fs::remove_all(path_, ignored);
-  if (held_ >= 0) ::close(held_);
 }
 
 }  // namespace tilewright

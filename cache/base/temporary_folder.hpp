@@ -2,8 +2,9 @@
 #pragma once
 
 #include <filesystem>
-#include <memory>
 #include <string_view>
+
+#include "cache/base/descriptor.hpp"
 
 /// Where files go that are gone with the program.
 namespace tilewright {
@@ -24,7 +25,7 @@ class TemporaryFolder {
  private:
   std::filesystem::path path_;
   /// Locked as long as the process lives.
-  int held_ = -1;
+  Descriptor held_;
 };
 
 /// Removes what killed processes left in `folder`; for tests.

@@ -16,13 +16,9 @@ Log::Log() noexcept {
   const char* const place = std::getenv("TILEWRIGHT_LOG");
   if (place == nullptr || *place == '\0') return;
   constexpr int kForAll = 0644;
-  descriptor_ = place == std::string_view("stderr")
-                    ? ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)
-                    : ::open(place, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, kForAll);
-}
-
-Log::~Log() {
-  if (is_on()) ::close(descriptor_);
+  file_ = Descriptor(place == std::string_view("stderr")
+                         ? ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)
+                         : ::open(place, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, kForAll));
 }
 
 void Log::write(std::string_view text) const noexcept try {
@@ -37,7 +33,7 @@ void Log::write(std::string_view text) const noexcept try {
   for (std::size_t i = 0; i + 1 < line.size(); ++i) {
     if (line[i] == '\n') line[i] = ' ';
   }
-  static_cast<void>(!::write(descriptor_, line.data(), line.size()));
+  static_cast<void>(!::write(file_.get(), line.data(), line.size()));
 } catch (const std::exception&) {
   // No memory for a line.
 }

@@ -3,6 +3,8 @@
 
 #include <string_view>
 
+#include "cache/base/descriptor.hpp"
+
 namespace tilewright::launch {
 
 /// Lines for people of what a launcher does, in $TILEWRIGHT_LOG: a file, to which they are appended, or "stderr"; not
@@ -11,15 +13,12 @@ namespace tilewright::launch {
 class Log {
  public:
   Log() noexcept;
-  ~Log();
-  Log(const Log&) = delete;
-  Log& operator=(const Log&) = delete;
 
-  [[nodiscard]] bool is_on() const noexcept { return descriptor_ >= 0; }
+  [[nodiscard]] bool is_on() const noexcept { return static_cast<bool>(file_); }
   void write(std::string_view text) const noexcept;
 
  private:
-  int descriptor_ = -1;
+  Descriptor file_;
 };
 
 }  // namespace tilewright::launch

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "cache/base/decode.hpp"
+#include "cache/base/descriptor.hpp"
 #include "cache/base/environment.hpp"
 #include "cache/base/error.hpp"
 #include "cache/base/file_facts.hpp"
@@ -52,24 +53,6 @@ CacheError damage(std::string_view doing, const std::filesystem::path& path, std
                              path.string()));
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) noexcept : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  [[nodiscard]] int get() const noexcept { return number_; }
-  [[nodiscard]] explicit operator bool() const noexcept { return number_ >= 0; }
-
- private:
-  int number_;
-};
-
 /// The file, locked; nothing when there is none, or when it is locked and `lock` has LOCK_NB.
 Descriptor open_locked(std::string_view doing, const std::filesystem::path& path, int flags, int lock) {
   for (;;) {
@@ -81,9 +64,9 @@ Descriptor open_locked(std::string_view doing, const std::filesystem::path& path
     if (::fstat(file.get(), &facts) != 0) throw refusal_of_system(doing, path);
     if (!S_ISREG(facts.st_mode))
       throw refusal(doing, path, "is no regular file", "Name another with TILEWRIGHT_MISSES");
-    while (::flock(file.get(), lock) != 0) {
+    if (!file.lock(lock)) {
       if (errno == EWOULDBLOCK) return Descriptor();
-      if (errno != EINTR) throw refusal_of_system(doing, path);
+      throw refusal_of_system(doing, path);
     }
     // Who had the lock may have put another file in its place.
     const auto now = identity_of(path);
@@ -115,17 +98,6 @@ std::string read_at(std::string_view doing, const std::filesystem::path& path, c
   }
   text.resize(done);
   return text;
-}
-
-/// True when all was written.
-bool write_all(const Descriptor& file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t put = ::write(file.get(), text.data(), text.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(put));
-  }
-  return true;
 }
 
 /// Judges the first line and the end; `start` has at least the first line when the file is one of misses.
@@ -214,7 +186,7 @@ void replace(std::string_view doing, const std::filesystem::path& path, const De
   if (::fstat(locked.get(), &facts) != 0) throw refusal_of_system(doing, path);
   const Descriptor file(::open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, kForAll));
   if (!file) throw refusal_of_system(doing, path);
-  if (::fchmod(file.get(), facts.st_mode & 07777) != 0 || !write_all(file, text) || ::fsync(file.get()) != 0 ||
+  if (::fchmod(file.get(), facts.st_mode & 07777) != 0 || !file.write(text) || ::fsync(file.get()) != 0 ||
       ::rename(draft.c_str(), target.c_str()) != 0) {
     const int cause = errno;
     ::unlink(draft.c_str());
@@ -284,7 +256,7 @@ bool MissFile::append(std::span<const Miss> misses) const {
     replace(kDoing, path_, file, text_of(parse(kDoing, path_, all), static_cast<std::size_t>(most_bytes_ / 2)));
     return true;
   }
-  if (!write_all(file, lines)) {
+  if (!file.write(lines)) {
     const int cause = errno;
     // A full disk must not leave half a line; nobody else has written since we hold the lock.
     static_cast<void>(::ftruncate(file.get(), size) == 0);

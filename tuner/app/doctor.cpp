@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -14,6 +13,7 @@
 #include <iterator>
 #include <utility>
 
+#include "cache/base/descriptor.hpp"
 #include "cache/base/error.hpp"
 #include "cache/base/version.hpp"
 #include "cache/driver/cuda.hpp"
@@ -190,17 +190,15 @@ std::vector<Tunable> tunable_devices() {
 
 /// Whether `serve` could listen where it does by default: nobody else has the port.
 bool is_port_free() {
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(kServicePort);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   const int yes = 1;
-  (void)::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  (void)::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): as the call wants it
-  const bool free = ::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
-  ::close(socket);
-  return free;
+  return ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
 }
 
 /// Without a home the cache has no place, which has a finding of its own.

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <new>
@@ -15,22 +14,16 @@
 
 namespace tilewright::app {
 
-void ServiceLock::Close::operator()(const int* descriptor) const noexcept {
-  ::close(*descriptor);
-  delete descriptor;  // NOLINT(cppcoreguidelines-owning-memory): the owner's
-}
-
 ServiceLock::ServiceLock(const std::filesystem::path& cache) {
   std::error_code ignored;
   std::filesystem::create_directories(cache.parent_path(), ignored);
   const std::filesystem::path file = cache.string() + "-service";
-  const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (descriptor < 0) {
+  held_ = Descriptor(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!held_) {
     throw Error(fmt::format("the service's lock {} cannot be made: {} With --read-only a service needs none",
                             file.string(), why_not_written(file, {errno, std::system_category()})));
   }
-  held_.reset(new const int(descriptor));  // NOLINT(cppcoreguidelines-owning-memory): own first, check second
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return;
+  if (held_.lock(LOCK_EX | LOCK_NB)) return;
   throw Error(fmt::format(
       "another service has the cache {}: two would tune the same. End that one, or serve another cache (--cache), or "
       "start this one with --read-only",
@@ -38,11 +31,8 @@ ServiceLock::ServiceLock(const std::filesystem::path& cache) {
 }
 
 bool ServiceLock::is_held(const std::filesystem::path& cache) noexcept try {
-  const int descriptor = ::open((cache.string() + "-service").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (descriptor < 0) return false;
-  const bool held = ::flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  ::close(descriptor);
-  return held;
+  const Descriptor file(::open((cache.string() + "-service").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  return file && !file.lock(LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
 } catch (const std::bad_alloc&) {
   return false;
 }

@@ -3,7 +3,8 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <memory>
+
+#include "cache/base/descriptor.hpp"
 
 namespace tilewright::app {
 
@@ -20,10 +21,7 @@ class ServiceLock {
   [[nodiscard]] static bool is_held(const std::filesystem::path& cache) noexcept;
 
  private:
-  struct Close {
-    void operator()(const int* descriptor) const noexcept;
-  };
-  std::unique_ptr<const int, Close> held_;
+  Descriptor held_;
 };
 
 }  // namespace tilewright::app

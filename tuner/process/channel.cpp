@@ -3,7 +3,6 @@
 
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -19,8 +18,6 @@ namespace {
 constexpr std::chrono::milliseconds kPatience{50};
 
 }  // namespace
-
-Channel::~Channel() { ::close(socket_); }
 
 bool Channel::send(const Message& message) const { return send(message, std::nullopt) == Received::message; }
 
@@ -39,7 +36,7 @@ Channel::Received Channel::send(const void* bytes, std::size_t count, std::optio
                                 const std::function<bool()>& interrupted) const {
   const char* next = static_cast<const char*>(bytes);
   while (count > 0) {
-    const ssize_t sent = ::send(socket_, next, count, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t sent = ::send(socket_.get(), next, count, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
       if (const Received ready = await(POLLOUT, deadline, interrupted); ready != Received::message) return ready;
@@ -62,7 +59,7 @@ Channel::Received Channel::await(short events, std::optional<Clock::time_point> 
       if (left.count() <= 0) return Received::late;
       patience = interrupted ? std::min(patience, left) : left;
     }
-    pollfd socket{socket_, events, 0};
+    pollfd socket{socket_.get(), events, 0};
     const int ready = ::poll(&socket, 1, static_cast<int>(patience.count()));
     if (ready > 0 || (ready < 0 && errno != EINTR)) return Received::message;
   }
@@ -89,7 +86,7 @@ Channel::Received Channel::receive(void* bytes, std::size_t count, std::optional
   char* next = static_cast<char*>(bytes);
   while (count > 0) {
     if (const Received ready = await(POLLIN, deadline, interrupted); ready != Received::message) return ready;
-    const ssize_t got = ::recv(socket_, next, count, 0);
+    const ssize_t got = ::recv(socket_.get(), next, count, 0);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return Received::end;
     next += got;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "cache/base/descriptor.hpp"
 #include "cache/base/error.hpp"
 
 /// One end of a conversation with another process, over a socket. A message is a JSON object in CBOR form, its length
@@ -44,7 +45,6 @@ class Channel {
   explicit Channel(int socket) : socket_(socket) {}
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
-  ~Channel();
 
   /// False when the other end is gone.
   [[nodiscard]] bool send(const Message& message) const;
@@ -74,7 +74,7 @@ class Channel {
   [[nodiscard]] Received receive(void* bytes, std::size_t count, std::optional<Clock::time_point> deadline,
                                  const std::function<bool()>& interrupted) const;
 
-  int socket_;
+  Descriptor socket_;
 };
 
 }  // namespace tilewright

@@ -14,6 +14,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "cache/base/descriptor.hpp"
 #include "cache/base/error.hpp"
 
 namespace tilewright {
@@ -26,22 +27,6 @@ namespace {
 // Between two questions whether an interrupt has come.
 constexpr std::chrono::milliseconds kPatience{50};
 
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int number) : number_(number) {}
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  ~FileDescriptor() { close(); }
-  [[nodiscard]] int get() const noexcept { return number_; }
-  void close() noexcept {
-    if (number_ >= 0) ::close(number_);
-    number_ = -1;
-  }
-
- private:
-  int number_;
-};
-
 int exit_code_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
 
 }  // namespace
@@ -51,13 +36,13 @@ SubprocessResult run_subprocess(const std::vector<std::string>& command, std::ch
                                 const std::function<bool()>& interrupted) {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) fail(command, "making a pipe", errno);
-  FileDescriptor read_end(ends[0]);
-  FileDescriptor write_end(ends[1]);
+  const Descriptor read_end(ends[0]);
+  Descriptor write_end(ends[1]);
   const auto deadline = std::chrono::steady_clock::now() + limit;
-  FileDescriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (nothing.get() < 0) fail(command, "opening /dev/null", errno);
+  const Descriptor nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!nothing) fail(command, "opening /dev/null", errno);
   const pid_t child = start_process(command, {nothing.get(), write_end.get(), write_end.get()}, folder, limits);
-  write_end.close();
+  write_end = Descriptor();
 
   SubprocessResult result;
   std::array<char, 8192> piece;

@@ -7,7 +7,6 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -39,36 +38,27 @@ Connection::Connection(const std::string& host, std::uint16_t port, Waiting wait
   if (failure != 0) throw Unreachable(fmt::format("{} has no address: {}", host, ::gai_strerror(failure)));
   std::string why;
   for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
-    socket_ = ::socket(each->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (socket_ < 0) continue;
-    int code = ::connect(socket_, each->ai_addr, each->ai_addrlen) == 0 ? 0 : errno;
+    socket_ = Descriptor(::socket(each->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!socket_) continue;
+    int code = ::connect(socket_.get(), each->ai_addr, each->ai_addrlen) == 0 ? 0 : errno;
     if (code == EINPROGRESS) {
       try {
         wait(POLLOUT);
         socklen_t size = sizeof code;
-        ::getsockopt(socket_, SOL_SOCKET, SO_ERROR, &code, &size);
+        ::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &code, &size);
       } catch (const Unreachable&) {
-        if (is_cancelled()) {
-          ::close(std::exchange(socket_, -1));
-          throw;
-        }
+        if (is_cancelled()) throw;
         code = ETIMEDOUT;
       }
     }
     if (code == 0) {
       const int on = 1;
-      ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+      ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
       return;
     }
     why = text_of(code);
-    ::close(std::exchange(socket_, -1));
   }
   throw Unreachable(fmt::format("{} cannot be reached: {}", name_, why.empty() ? "no socket can be made" : why));
-}
-
-Connection::~Connection() {
-  tls_.reset();
-  if (socket_ >= 0) ::close(socket_);
 }
 
 void Connection::start_tls(const std::string& host, const std::optional<std::filesystem::path>& authorities) {
@@ -96,7 +86,7 @@ void Connection::require_going_on() const {
 std::size_t Connection::receive(char* to, std::size_t size) {
   require_going_on();
   for (;;) {
-    const ssize_t count = ::recv(socket_, to, size, 0);
+    const ssize_t count = ::recv(socket_.get(), to, size, 0);
     if (count >= 0) return static_cast<std::size_t>(count);
     if (errno == EINTR) continue;
     if (errno != EAGAIN) throw Unreachable(fmt::format("{} has ended the connection: {}", name_, text_of(errno)));
@@ -107,7 +97,7 @@ std::size_t Connection::receive(char* to, std::size_t size) {
 void Connection::send(std::string_view bytes) const {
   require_going_on();
   while (!bytes.empty()) {
-    const ssize_t count = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    const ssize_t count = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (count >= 0) {
       bytes.remove_prefix(static_cast<std::size_t>(count));
     } else if (errno == EAGAIN) {
@@ -121,7 +111,7 @@ void Connection::send(std::string_view bytes) const {
 void Connection::wait(short events) const {
   const Clock::time_point end = Clock::now() + waiting_.patience;
   for (;;) {
-    pollfd ready{socket_, events, 0};
+    pollfd ready{socket_.get(), events, 0};
     if (::poll(&ready, 1, 100) > 0) return;
     require_going_on();
     if (Clock::now() < end) continue;

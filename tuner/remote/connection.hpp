@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "cache/base/descriptor.hpp"
 #include "tuner/remote/tls.hpp"
 
 namespace tilewright {
@@ -23,7 +24,6 @@ class Connection {
     std::function<bool()> cancelled;
   };
   Connection(const std::string& host, std::uint16_t port, Waiting waiting);
-  ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
@@ -41,7 +41,7 @@ class Connection {
 
   const std::string name_;
   const Waiting waiting_;
-  int socket_ = -1;
+  Descriptor socket_;
   std::unique_ptr<TlsClient> tls_;
 };
 

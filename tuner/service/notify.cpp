@@ -3,12 +3,13 @@
 
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+
+#include "cache/base/descriptor.hpp"
 
 namespace tilewright::service {
 
@@ -22,12 +23,12 @@ void notify_systemd(const std::string& state) noexcept {
   std::memcpy(address.sun_path, path.data(), path.size());
   // An abstract one.
   if (path[0] == '@') address.sun_path[0] = '\0';
-  const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (socket < 0) return;
+  const Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket) return;
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size());
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): as the call wants it
-  (void)::sendto(socket, state.data(), state.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&address), size);
-  ::close(socket);
+  (void)::sendto(socket.get(), state.data(), state.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&address),
+                 size);
 }
 
 }  // namespace tilewright::service

@@ -28,46 +28,33 @@ CacheError not_written(const fs::path& file, int code) {
 
 }  // namespace
 
-void FolderLock::Close::operator()(const int* descriptor) const noexcept {
-  ::close(*descriptor);
-  delete descriptor;  // NOLINT(cppcoreguidelines-owning-memory): the owner's
-}
-
 FolderLock::FolderLock(const fs::path& folder, const std::function<bool()>& cancelled) {
   std::error_code error;
   fs::create_directories(folder, error);
   const fs::path file = folder / "lock";
-  const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (descriptor < 0) throw not_written(file, errno);
-  held_.reset(new const int(descriptor));  // NOLINT(cppcoreguidelines-owning-memory): own first, check second
-  while (::flock(descriptor, LOCK_EX | (cancelled ? LOCK_NB : 0)) != 0) {
-    if (errno != EINTR && errno != EWOULDBLOCK) throw not_written(file, errno);
-    if (cancelled && cancelled()) throw Error(fmt::format("another process works in {}", folder.string()));
-    if (cancelled) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  held_ = Descriptor(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!held_) throw not_written(file, errno);
+  while (!held_.lock(LOCK_EX | (cancelled ? LOCK_NB : 0))) {
+    if (errno != EWOULDBLOCK) throw not_written(file, errno);
+    if (cancelled()) throw Error(fmt::format("another process works in {}", folder.string()));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
 }
 
 GrowingFile::GrowingFile(const fs::path& file)
-    : file_(file), descriptor_(::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644)) {
-  if (descriptor_ < 0) fail(errno);
-  size_ = ::lseek(descriptor_, 0, SEEK_END);
+    : file_(file), open_(::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644)) {
+  if (!open_) fail(errno);
+  size_ = ::lseek(open_.get(), 0, SEEK_END);
 }
 
-GrowingFile::~GrowingFile() { ::close(descriptor_); }
-
 void GrowingFile::begin_anew() {
-  if (::ftruncate(descriptor_, 0) != 0) fail(errno);
+  if (::ftruncate(open_.get(), 0) != 0) fail(errno);
   size_ = 0;
 }
 
 void GrowingFile::add(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::pwrite(descriptor_, bytes.data(), bytes.size(), size_);
-    if (count < 0 && errno != EINTR) fail(errno);
-    if (count <= 0) continue;
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-    size_ += count;
-  }
+  if (!open_.write(bytes)) fail(errno);
+  size_ += static_cast<std::int64_t>(bytes.size());
 }
 
 void GrowingFile::fail(int code) const {
@@ -77,13 +64,8 @@ void GrowingFile::fail(int code) const {
 
 void write_durably(const fs::path& file, std::string_view text) {
   Draft draft(file);
-  const int descriptor = ::open(draft.path().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-  if (descriptor < 0) throw not_written(file, errno);
-  const ssize_t count = ::write(descriptor, text.data(), text.size());
-  const int code = count >= 0 && static_cast<std::size_t>(count) < text.size() ? ENOSPC : errno;
-  const bool whole = count == static_cast<ssize_t>(text.size()) && ::fsync(descriptor) == 0;
-  ::close(descriptor);
-  if (!whole) throw not_written(file, code);
+  const Descriptor to(::open(draft.path().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644));
+  if (!to || !to.write(text) || ::fsync(to.get()) != 0) throw not_written(file, errno);
   if (const std::error_code error = draft.put_in_place()) throw not_written(file, error.value());
 }
 
@@ -95,11 +77,8 @@ void forget_drafts(const fs::path& folder) {
 }
 
 void sync_file(const fs::path& file) {
-  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
-  const bool done = descriptor >= 0 && ::fdatasync(descriptor) == 0;
-  const int code = errno;
-  if (descriptor >= 0) ::close(descriptor);
-  if (!done) throw not_written(file, code);
+  const Descriptor written(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!written || ::fdatasync(written.get()) != 0) throw not_written(file, errno);
 }
 
 std::string read_at_most(const fs::path& file, std::size_t most) {

@@ -4,9 +4,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
+
+#include "cache/base/descriptor.hpp"
 
 /// Files that outlive a power cut, and folders that one process at a time changes.
 namespace tilewright {
@@ -19,10 +20,7 @@ class FolderLock {
   explicit FolderLock(const std::filesystem::path& folder, const std::function<bool()>& cancelled = {});
 
  private:
-  struct Close {
-    void operator()(const int* descriptor) const noexcept;
-  };
-  std::unique_ptr<const int, Close> held_;
+  Descriptor held_;
 };
 
 /// A file that bytes are added to. Where the disk is full, what is there of it goes: it would keep the disk full.
@@ -30,9 +28,6 @@ class GrowingFile {
  public:
   /// Goes on with one that is there. Throws Error.
   explicit GrowingFile(const std::filesystem::path& file);
-  GrowingFile(const GrowingFile&) = delete;
-  GrowingFile& operator=(const GrowingFile&) = delete;
-  ~GrowingFile();
 
   [[nodiscard]] std::uintmax_t size() const noexcept { return static_cast<std::uintmax_t>(size_); }
   void begin_anew();
@@ -42,8 +37,8 @@ class GrowingFile {
  private:
   [[noreturn]] void fail(int code) const;
 
-  const std::filesystem::path file_;
-  int descriptor_;
+  std::filesystem::path file_;
+  Descriptor open_;
   std::int64_t size_ = 0;
 };
 

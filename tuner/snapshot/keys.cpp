@@ -18,6 +18,7 @@
 #include <optional>
 #include <system_error>
 
+#include "cache/base/descriptor.hpp"
 #include "cache/base/draft.hpp"
 #include "cache/base/error.hpp"
 #include "cache/base/file_facts.hpp"
@@ -82,18 +83,14 @@ std::size_t blocks_of(std::string_view text) {
 
 /// Never over a file that is there.
 void write_key(const fs::path& file, const std::string& text, mode_t mode) {
-  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
-  if (descriptor < 0 && errno == EEXIST) {
+  const Descriptor to(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
+  if (!to && errno == EEXIST) {
     throw Error(
         fmt::format("{} is there, and a key that is lost cannot be made again: name another file", file.string()));
   }
-  const bool written = descriptor >= 0 &&
-                       ::write(descriptor, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-                       ::fsync(descriptor) == 0;
+  if (to && to.write(text) && ::fsync(to.get()) == 0) return;
   const std::error_code error(errno, std::system_category());
-  if (descriptor >= 0) ::close(descriptor);
-  if (written) return;
-  if (descriptor >= 0) ::unlink(file.c_str());
+  if (to) ::unlink(file.c_str());
   throw Error(fmt::format("the key {} cannot be written: {}", file.string(), why_not_written(file, error)));
 }
 

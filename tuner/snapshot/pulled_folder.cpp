@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "cache/base/descriptor.hpp"
 #include "cache/base/draft.hpp"
 #include "cache/base/error.hpp"
 #include "cache/base/units.hpp"
@@ -30,13 +31,11 @@ constexpr std::size_t kMostManifestBytes = std::size_t{1} << 16;
 
 /// Whether a process has it open. Whoever has a lease to write is the only one; not every file system can tell.
 bool is_open_elsewhere(const fs::path& file) {
-  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (descriptor < 0) return false;
+  const Descriptor own(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!own) return false;
   // Whoever opens it meanwhile breaks the lease, of which the kernel tells by a signal: one that nobody minds.
-  ::fcntl(descriptor, F_SETSIG, SIGURG);
-  const bool is_open = ::fcntl(descriptor, F_SETLEASE, F_WRLCK) != 0 && errno == EAGAIN;
-  ::close(descriptor);
-  return is_open;
+  ::fcntl(own.get(), F_SETSIG, SIGURG);
+  return ::fcntl(own.get(), F_SETLEASE, F_WRLCK) != 0 && errno == EAGAIN;
 }
 
 }  // namespace

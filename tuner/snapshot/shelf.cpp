@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/snapshot/shelf.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <fstream>
 #include <set>
 #include <system_error>
@@ -46,21 +43,6 @@ std::vector<fs::path> newest_first(const fs::path& folder, std::string_view exte
   std::vector<fs::path> paths;
   for (auto& [time, path] : files) paths.push_back(std::move(path));
   return paths;
-}
-
-void append(const fs::path& file, std::uintmax_t from, std::string_view bytes) {
-  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-  const ssize_t count =
-      descriptor < 0 ? -1 : ::pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(from));
-  const int code = count < 0 ? errno : ENOSPC;
-  if (descriptor >= 0 && count != static_cast<ssize_t>(bytes.size())) {
-    static_cast<void>(::ftruncate(descriptor, static_cast<off_t>(from)) == 0);
-  }
-  if (descriptor >= 0) ::close(descriptor);
-  if (count == static_cast<ssize_t>(bytes.size())) return;
-  throw CacheError(fmt::format("a snapshot cannot be kept in {}: {}", file.parent_path().string(),
-                               why_not_written(file, {code, std::system_category()})),
-                   0, code == ENOSPC || code == EDQUOT ? CacheFault::full : CacheFault::not_written);
 }
 
 }  // namespace
@@ -159,7 +141,7 @@ Shelf::Piece Shelf::take_piece(const std::string& hash, std::uintmax_t bytes, st
   // Whoever begins anew may.
   if (from == 0) fs::remove(part);
   if (from != size_of(part) || from + piece.size() > bytes) return Piece::other;
-  append(part, from, piece);
+  GrowingFile(part).add(piece);
   const std::vector<fs::path> parts = newest_first(blobs(), ".part");
   for (std::size_t i = kMostParts; i < parts.size(); ++i) fs::remove(parts[i]);
   if (from + piece.size() < bytes) return Piece::taken;

@@ -67,18 +67,15 @@ bool is_own_folder(const fs::path& folder) {
                   planted.string(), what, planted.string()));
 }
 
-/// An open lock file in the own folder, -1 with errno where there can be none.
-int open_own(const std::string& uuid, const fs::path& folder) {
-  if (::mkdir(folder.c_str(), kFolderMode) != 0 && errno != EEXIST) return -1;
+/// An open lock file in the own folder; nothing, with errno, where there can be none.
+Descriptor open_own(const std::string& uuid, const fs::path& folder) {
+  if (::mkdir(folder.c_str(), kFolderMode) != 0 && errno != EEXIST) return Descriptor();
   if (!is_own_folder(folder)) refuse(folder, "a folder");
   const fs::path path = folder / fmt::format("tilewright-{}.lock", uuid);
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, kFileMode);
+  Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, kFileMode));
   struct stat facts {};
-  if (descriptor < 0 ? errno == ELOOP : ::fstat(descriptor, &facts) != 0 || !is_own(facts, S_IFREG)) {
-    if (descriptor >= 0) ::close(descriptor);
-    refuse(path, "a file");
-  }
-  return descriptor;
+  if (!file ? errno == ELOOP : ::fstat(file.get(), &facts) != 0 || !is_own(facts, S_IFREG)) refuse(path, "a file");
+  return file;
 }
 
 }  // namespace
@@ -94,35 +91,26 @@ LockPlaces lock_places() {
   return places;
 }
 
-void DeviceLock::Close::operator()(int* descriptor) const noexcept {
-  ::close(*descriptor);
-  delete descriptor;
-}
-
 DeviceLock::DeviceLock(const std::string& uuid, const LockPlaces& places, const std::function<bool()>& interrupted,
                        const std::function<void(const std::string&)>& note) {
   if (uuid.empty()) return;
   const std::optional<fs::path> node = node_of(uuid, places);
-  const int descriptor = node ? ::open(node->c_str(), O_RDWR | O_CLOEXEC) : open_own(uuid, places.own);
+  held_ = node ? Descriptor(::open(node->c_str(), O_RDWR | O_CLOEXEC)) : open_own(uuid, places.own);
   const auto tell = [&](const char* what) {
     note(fmt::format("{} cannot be {} ({}): another tuner on this GPU would go unnoticed",
                      (node ? *node : places.own).string(), what, std::strerror(errno)));
   };
-  if (descriptor < 0) {
+  if (!held_) {
     tell("opened for a lock");
     return;
   }
-  held_.reset(new int(descriptor));
   bool told = false;
-  while (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
-    const int why = errno;
-    if (interrupted()) return;
-    if (why == EINTR) continue;
-    if (why != EWOULDBLOCK) {
-      errno = why;
+  while (!held_.lock(LOCK_EX | LOCK_NB)) {
+    if (errno != EWOULDBLOCK) {
       tell("locked");
       return;
     }
+    if (interrupted()) return;
     if (!told) note(fmt::format("waiting for another tuner to be done with {}", uuid));
     told = true;
     std::this_thread::sleep_for(kPoll);

@@ -3,8 +3,9 @@
 
 #include <filesystem>
 #include <functional>
-#include <memory>
 #include <string>
+
+#include "cache/base/descriptor.hpp"
 
 /// Keeps two tuners of one host off one GPU: each would spoil the other's times. The operating system lets go of the
 /// lock when the process ends, however it ends. docs/security.md says which sweeps exclude each other.
@@ -32,10 +33,7 @@ class DeviceLock {
              const std::function<void(const std::string&)>& note);
 
  private:
-  struct Close {
-    void operator()(int* descriptor) const noexcept;
-  };
-  std::unique_ptr<int, Close> held_;
+  Descriptor held_;
 };
 
 }  // namespace tilewright

@@ -77,16 +77,6 @@ CacheError damage(const std::filesystem::path& file, std::string_view what) {
                   file.string(), what));
 }
 
-bool write_all(int descriptor, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = ::write(descriptor, bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return false;
-    bytes = bytes.subspan(static_cast<std::size_t>(put));
-  }
-  return true;
-}
-
 template <class Value>
 std::span<const std::byte> bytes_of(const Value& value) {
   return std::as_bytes(std::span(&value, 1));
@@ -122,37 +112,28 @@ void ContainerWriter::write(const std::filesystem::path& file) const {
     throw CacheError(fmt::format("cannot write the bundle {}: {} Nothing was written.", file.string(),
                                  why_not_written(file, error)));
   };
-  const auto refused = [] { return std::error_code(errno, std::generic_category()); };
   constexpr mode_t kMode = 0644;
-  const int descriptor = ::open(draft.path().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode);
-  if (descriptor < 0) fail(refused());
-  bool whole = write_all(descriptor, bytes_of(header));
-  for (const auto& [key, value] : values_) whole = whole && write_all(descriptor, value);
-  whole = whole && write_all(descriptor, index_bytes) && ::fsync(descriptor) == 0;
-  const std::error_code cause = refused();
-  ::close(descriptor);
-  if (!whole) fail(cause);
+  const Descriptor to(::open(draft.path().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode));
+  bool whole = to && to.write(bytes_of(header));
+  for (const auto& [key, value] : values_) whole = whole && to.write(value);
+  if (!whole || !to.write(index_bytes) || ::fsync(to.get()) != 0) fail({errno, std::generic_category()});
   ContainerReader(draft.path()).check();
   if (const std::error_code error = draft.put_in_place()) fail(error);
-}
-
-void ContainerReader::Close::operator()(int* descriptor) const noexcept {
-  ::close(*descriptor);
-  delete descriptor;
 }
 
 bool ContainerReader::is_one(const std::filesystem::path& file) {
   return first_bytes(file, kBundleMark.size()) == kBundleMark;
 }
 
-ContainerReader::ContainerReader(std::filesystem::path file) : file_(std::move(file)), identity_(identity_of(file_)) {
-  descriptor_.reset(new int(-1));
-  const int descriptor = *descriptor_ = ::open(file_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) {
+ContainerReader::ContainerReader(std::filesystem::path file)
+    : file_(std::move(file)),
+      identity_(identity_of(file_)),
+      open_(::open(file_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  if (!open_) {
     throw refusal(file_, fmt::format("cannot be opened ({})", std::strerror(errno)), "Name the file that is meant");
   }
   struct stat facts {};
-  if (::fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+  if (::fstat(open_.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) {
     throw refusal(file_, "is not a regular file", "Name the file that is meant");
   }
   const auto size = static_cast<std::uint64_t>(facts.st_size);
@@ -189,7 +170,7 @@ ContainerReader::ContainerReader(std::filesystem::path file) : file_(std::move(f
 
 void ContainerReader::read(std::uint64_t offset, std::span<std::byte> into) const {
   while (!into.empty()) {
-    const ssize_t got = ::pread(*descriptor_, into.data(), into.size(), static_cast<off_t>(offset));
+    const ssize_t got = ::pread(open_.get(), into.data(), into.size(), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw damage(file_, std::strerror(errno));
     if (got == 0) throw damage(file_, "it was cut off while it was open");

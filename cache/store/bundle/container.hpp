@@ -6,13 +6,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cache/base/descriptor.hpp"
 #include "cache/base/file_facts.hpp"
 
 /// The form of a bundle: a file of values that are found by their keys, written once and then only read. Knows nothing
@@ -75,11 +75,6 @@ class ContainerReader {
   };
 
  private:
-  struct Close {
-    using pointer = int*;
-    void operator()(int* descriptor) const noexcept;
-  };
-
   template <class Bytes>
   [[nodiscard]] std::optional<Bytes> find_as(const std::string& key) const;
   [[nodiscard]] const Entry* entry(const std::string& key) const noexcept;
@@ -87,7 +82,7 @@ class ContainerReader {
 
   std::filesystem::path file_;
   std::optional<FileIdentity> identity_;
-  std::unique_ptr<int, Close> descriptor_;
+  Descriptor open_;
   /// Sorted by key.
   std::vector<Entry> index_;
 };
