@@ -43,11 +43,14 @@ std::optional<std::vector<StoredConfig>> read_servers(Database& database, std::i
   struct Server {
     StoredConfig stored;
     std::int64_t config;
+    /// Of the config.
+    std::string text;
   };
   // By their shapes, whichever came first: a config without specialised dims is that of the first one.
   const auto add = [&](std::vector<Server> found) {
-    std::ranges::sort(found, {}, [](const Server& server) {
-      return std::tuple(server.stored.tuned_for, server.stored.role, server.stored.id.config.text());
+    std::ranges::sort(found, [](const Server& one, const Server& other) {
+      return std::tie(one.stored.tuned_for, one.stored.role, one.text) <
+             std::tie(other.stored.tuned_for, other.stored.role, other.text);
     });
     for (Server& server : found) {
       if (server.stored.id.config.specialised() || taken.insert(server.config).second) {
@@ -56,7 +59,9 @@ std::optional<std::vector<StoredConfig>> read_servers(Database& database, std::i
     }
   };
   const auto server_of = [](Query& row, std::optional<WinnerRole> role) {
-    return Server{{decode_shape(row.text(0)), role, {row.text(3), decode_config(row.text(2))}}, row.integer(1)};
+    std::string text = row.text(2);
+    return Server{
+        {decode_shape(row.text(0)), role, {row.text(3), decode_config(text)}}, row.integer(1), std::move(text)};
   };
   std::vector<Server> winners, spares;
   Query winner = database.query(
