@@ -207,10 +207,7 @@ class Store final : public WinnerSource {
   /// The newest of each unit, ordered by it.
   [[nodiscard]] std::vector<ComputeRate> compute_rates(const std::string& device_fingerprint) const;
 
-  // Misses: what applications asked for and did not get exactly.
-  /// Adds to what is known of this shape on this device: counts sum up, moments widen (a `last_at` of 0 is now).
-  void put_miss(const Miss& request);
-  /// The most asked first.
+  /// What applications asked for and did not get exactly (cache/store/job_queue.hpp), the most asked first.
   [[nodiscard]] std::vector<Miss> list_misses() const;
 
   struct Counts {

@@ -260,17 +260,6 @@ std::vector<ComputeRate> Store::compute_rates(const std::string& device_fingerpr
   });
 }
 
-void Store::put_miss(const Miss& miss) {
-  impl_->writing("store a miss", [&, &database = impl_->database] {
-    const std::int64_t last = miss.last_at != 0 ? miss.last_at : now_seconds();
-    database.run(
-        "INSERT INTO misses (shape_key, device_fingerprint, count, first_at, last_at) VALUES (?, ?, ?, ?, ?) "
-        "ON CONFLICT (shape_key, device_fingerprint) DO UPDATE SET count = count + excluded.count, "
-        "first_at = min(first_at, excluded.first_at), last_at = max(last_at, excluded.last_at) WHERE intact",
-        miss.shape_key, miss.device_fingerprint, miss.count, miss.first_at != 0 ? miss.first_at : last, last);
-  });
-}
-
 std::vector<Miss> Store::list_misses() const {
   return impl_->reading("list the misses", [&, &database = impl_->database] {
     std::vector<Miss> misses;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cache/serve/match.hpp"
+#include "cache/store/job_queue.hpp"
 #include "cache/store/whole_file.hpp"
 #include "tests/unit/store/disk.hpp"
 #include "tests/unit/store/import_fixture.hpp"
@@ -39,7 +40,7 @@ class DamagedRows : public testing::Test {
     store.put_loss_model(softmax_key(8, 100), MeasureMode::cold, model_of_warps(4));
     store.put_ceiling(h200().fingerprint(), {1024, 1, MeasureMode::cold, 40.0, std::nullopt, "GPU-1", 7});
     store.put_compute_rate(h200().fingerprint(), {6e13, "chains{}", "GPU-1", 7});
-    store.put_miss({"softmax[dtype=bf16]{rows=1,cols=1}", "GPU", 1, 1, 2});
+    EXPECT_TRUE(JobQueue(path_).report({"softmax[dtype=bf16]{rows=1,cols=1}", "GPU", 1, 1, 2}));
     store.end_sweep(store.begin_sweep("tilewright sweep softmax", h200().fingerprint()), "done");
     WholeFile::seal(store);
     for (const std::int64_t cols : {100, 200, 150}) served_.push_back(served(store, cols));

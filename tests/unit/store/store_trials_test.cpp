@@ -276,20 +276,5 @@ TEST_F(StoreTrials, compute_rates_of_different_units_are_apart) {
   EXPECT_EQ(rates[1].measured_at, 7);
 }
 
-TEST_F(StoreTrials, misses_sum_up_by_shape_and_device_and_the_most_asked_is_first) {
-  const std::string shape = key.problem.key();
-  store.put_miss({shape, "cpu", 1, 100, 200});
-  store.put_miss({"conv[dtype=f32]{n=1}", "GTX fictional", 3, 50, 60});
-  store.put_miss({shape, "cpu", 4, 90, 150});
-  const auto misses = store.list_misses();
-  ASSERT_EQ(misses.size(), 2u);
-  EXPECT_EQ(misses[0], (Miss{shape, "cpu", 5, 90, 200}));
-  EXPECT_EQ(misses[1], (Miss{"conv[dtype=f32]{n=1}", "GTX fictional", 3, 50, 60}));
-  store.put_miss({shape, "cpu"});
-  EXPECT_EQ(store.list_misses()[0].count, 6);
-  EXPECT_GT(store.list_misses()[0].last_at, 1'700'000'000);
-  EXPECT_EQ(store.list_misses()[0].first_at, 90);
-}
-
 }  // namespace
 }  // namespace tilewright
