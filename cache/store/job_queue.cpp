@@ -61,7 +61,7 @@ const char* name_of(JobState state) noexcept { return kStates[static_cast<std::s
 
 /// The frame around every access: one CacheError of whatever goes wrong inside.
 struct JobQueue::Impl {
-  explicit Impl(const std::filesystem::path& path) : database(path, {}) {}
+  Impl(const std::filesystem::path& path, StoreAccess access) : database(path, {.access = access}) {}
 
   template <class Work>
   auto reading(const char* doing, Work work) {
@@ -93,7 +93,8 @@ struct JobQueue::Impl {
   bool in_once = false;
 };
 
-JobQueue::JobQueue(const std::filesystem::path& cache) : impl_(std::make_unique<Impl>(cache)) {}
+JobQueue::JobQueue(const std::filesystem::path& cache, StoreAccess access)
+    : impl_(std::make_unique<Impl>(cache, access)) {}
 JobQueue::~JobQueue() = default;
 
 std::optional<JobQueue::Answer> JobQueue::once(const std::string& key, const std::string& request_hash,

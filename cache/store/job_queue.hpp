@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cache/model/records.hpp"
+#include "cache/store/sqlite/access.hpp"
 
 /// What a service is to tune: misses that applications reported, and campaigns with their problems one by one. Its rows
 /// lie in the cache and outlive the service: what was acknowledged is there after a kill. For one thread at a time.
@@ -60,8 +61,8 @@ class JobQueue {
   static constexpr std::int64_t kMostMisses = 100'000;
   static constexpr std::int64_t kMostJobs = 100'000;
 
-  /// Makes the cache where there is none. Throws CacheError.
-  explicit JobQueue(const std::filesystem::path& cache);
+  /// Makes the cache where there is none, unless it is only read. Throws CacheError.
+  explicit JobQueue(const std::filesystem::path& cache, StoreAccess access = StoreAccess::write);
   ~JobQueue();
   JobQueue(const JobQueue&) = delete;
   JobQueue& operator=(const JobQueue&) = delete;

@@ -179,6 +179,9 @@ std::string text_of(const nlohmann::ordered_json& json) { return json.dump(2) + 
 
 Cell moment(std::int64_t seconds) { return fmt::format("{:%FT%TZ}", fmt::gmtime(static_cast<std::time_t>(seconds))); }
 
+/// Who only asks makes no cache and brings none forward.
+JobQueue queue_to_read(const Place& place) { return JobQueue(cache_path(place), StoreAccess::read_older); }
+
 /// The same request by the same asker.
 std::string key_of(const Submitter& submitter) {
   return submitter.key.empty() ? "" : content_hash(submitter.name + "\n" + submitter.key);
@@ -294,7 +297,7 @@ Table list_campaigns(const Place& place) {
                    {"done", "done"},       {"failed", "failed"},
                    {"submitted_by", "by"}, {"submitted_at", "submitted"},
                    {"ended_at", "ended"},  {"reason", "reason", Unit::none, Shown::everywhere, false, true}};
-  for (const StoredCampaign& each : JobQueue(cache_path(place)).campaigns()) {
+  for (const StoredCampaign& each : queue_to_read(place).campaigns()) {
     table.rows.push_back({each.id, each.name, each.state, each.jobs, each.done, each.failed, each.submitted_by,
                           moment(each.submitted_at), each.ended_at ? moment(*each.ended_at) : Cell(), each.reason});
   }
@@ -302,7 +305,7 @@ Table list_campaigns(const Place& place) {
 }
 
 std::optional<Table> show_campaign(const Place& place, std::int64_t id) {
-  JobQueue queue(cache_path(place));
+  JobQueue queue = queue_to_read(place);
   const std::optional<StoredCampaign> campaign = queue.campaign(id);
   if (!campaign) return std::nullopt;
   Table table;
@@ -338,7 +341,7 @@ Table list_reported_misses(const Place& place) {
   return table;
 }
 
-JobQueue::Depth queue_depth(const Place& place) { return JobQueue(cache_path(place)).depth(); }
+JobQueue::Depth queue_depth(const Place& place) { return queue_to_read(place).depth(); }
 
 std::string why_other_op(const std::string& definition, const std::string& op, Catalogue& catalogue) {
   for (const AskedSweep& sweep : read_document(definition).sweeps) {

@@ -43,14 +43,14 @@ struct Submitter {
 /// False where there is none, or it is over.
 [[nodiscard]] bool cancel_campaign(const Place& place, std::int64_t id);
 
-/// The latest first; nothing is made where there is no cache.
+/// The latest first.
 [[nodiscard]] Table list_campaigns(const Place& place);
 /// Its jobs, with what it is in the summary; nothing where there is no such campaign.
 [[nodiscard]] std::optional<Table> show_campaign(const Place& place, std::int64_t id);
 /// What was reported and waits, the most asked first.
 [[nodiscard]] Table list_reported_misses(const Place& place);
 
-/// How much waits and runs. Makes the cache where there is none.
+/// How much waits and runs.
 [[nodiscard]] JobQueue::Depth queue_depth(const Place& place);
 
 /// Why a job of the campaign may not run: the op here is another than the one submitted. Empty: it may.
