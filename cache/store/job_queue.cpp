@@ -21,16 +21,15 @@ JobState decode_state(const std::string& text) {
   return static_cast<JobState>(found == kStates.end() ? 4 : found - kStates.begin());
 }
 
-constexpr const char* kJob =
-    "SELECT id, campaign, shape_key, device_fingerprint, mode, state, attempts, epoch, reason FROM jobs WHERE intact "
-    "AND "
-    "campaign = ? ORDER BY id";
-constexpr const char* kQueued =
-    "SELECT j.id, j.campaign, j.shape_key, j.device_fingerprint, j.mode, j.state, j.attempts, j.epoch, j.reason FROM "
-    "jobs j "
-    "JOIN campaigns c ON c.id = j.campaign WHERE j.state = 'queued' AND c.state IN ('queued', 'running') AND j.intact "
-    "AND "
-    "c.intact ORDER BY j.campaign, j.attempts, j.id";
+constexpr const char* kJob = R"(
+SELECT id, campaign, shape_key, device_fingerprint, mode, state, attempts, epoch, reason FROM jobs
+WHERE intact AND campaign = ? ORDER BY id)";
+constexpr const char* kQueued = R"(
+SELECT j.id, j.campaign, j.shape_key, j.device_fingerprint, j.mode, j.state, j.attempts, j.epoch, j.reason
+FROM (SELECT id, iif(json_valid(definition), ifnull(json_extract(definition, '$.priority'), 0), 0) AS priority
+      FROM campaigns WHERE state IN ('queued', 'running') AND intact) c
+JOIN jobs j ON j.campaign = c.id WHERE j.state = 'queued' AND c.priority >= ? AND j.intact
+ORDER BY c.priority DESC, j.campaign, j.attempts, j.id)";
 
 Job decode_job(const Query& row) {
   return {row.integer(0),
@@ -44,15 +43,16 @@ Job decode_job(const Query& row) {
           row.text(8)};
 }
 
-constexpr const char* kCampaigns =
-    "SELECT c.id, c.name, c.definition, c.state, c.submitted_by, c.submitted_at, c.ended_at, c.reason, count(j.id), "
-    "ifnull(sum(j.state = 'done'), 0), ifnull(sum(j.state = 'failed'), 0) FROM campaigns c LEFT JOIN jobs j ON "
-    "j.campaign "
-    "= c.id AND j.intact WHERE c.intact AND (?1 = 0 OR c.id = ?1) GROUP BY c.id ORDER BY c.id DESC LIMIT 1000";
+constexpr const char* kCampaigns = R"(
+SELECT c.id, c.name, c.definition, c.state, c.submitted_by, c.submitted_at, c.ended_at, c.reason, count(j.id),
+  ifnull(sum(j.state = 'done'), 0), ifnull(sum(j.state = 'failed'), 0),
+  iif(json_valid(c.definition), json_extract(c.definition, '$.priority'), 0)
+FROM campaigns c LEFT JOIN jobs j ON j.campaign = c.id AND j.intact WHERE c.intact AND (?1 = 0 OR c.id = ?1)
+GROUP BY c.id ORDER BY c.id DESC LIMIT 1000)";
 
 StoredCampaign decode_campaign(const Query& row) {
-  return {row.integer(0),       row.text(1), row.text(2),    row.text(3),    row.text(4),    row.integer(5),
-          row.maybe_integer(6), row.text(7), row.integer(8), row.integer(9), row.integer(10)};
+  return {row.integer(0),       row.text(1), row.text(2),    row.text(3),    row.text(4),     row.integer(5),
+          row.maybe_integer(6), row.text(7), row.integer(8), row.integer(9), row.integer(10), row.integer(11)};
 }
 
 }  // namespace
@@ -138,11 +138,9 @@ bool JobQueue::report(const Miss& miss) {
       if (!known.next() && impl_->count("SELECT count(*) FROM misses") >= kMostMisses) return false;
     }
     database.run(
-        "INSERT INTO misses (shape_key, device_fingerprint, count, first_at, last_at) VALUES (?, ?, ?, ?, ?) ON "
-        "CONFLICT "
-        "(shape_key, device_fingerprint) DO UPDATE SET count = count + excluded.count, last_at = excluded.last_at "
-        "WHERE "
-        "intact",
+        "INSERT INTO misses (shape_key, device_fingerprint, count, first_at, last_at) VALUES (?, ?, ?, ?, ?) "
+        "ON CONFLICT (shape_key, device_fingerprint) DO UPDATE SET count = count + excluded.count, "
+        "last_at = excluded.last_at WHERE intact",
         miss.shape_key, miss.device_fingerprint, miss.count, now, now);
     return true;
   });
@@ -160,8 +158,7 @@ std::optional<std::int64_t> JobQueue::submit(const StoredCampaign& campaign, std
     for (const Job& job : jobs) {
       database.run(
           "INSERT INTO jobs (campaign, shape_key, device_fingerprint, mode, state, attempts, epoch, worker, reason) "
-          "VALUES "
-          "(?, ?, ?, ?, 'queued', 0, 0, '', '')",
+          "VALUES (?, ?, ?, ?, 'queued', 0, 0, '', '')",
           id, job.shape_key, job.device_fingerprint, name(job.mode));
     }
     return id;
@@ -171,9 +168,8 @@ std::optional<std::int64_t> JobQueue::submit(const StoredCampaign& campaign, std
 bool JobQueue::cancel(std::int64_t campaign) {
   return impl_->writing("cancel a campaign", [&, &database = impl_->database] {
     database.run(
-        "UPDATE campaigns SET state = 'cancelled', ended_at = ?, reason = 'cancelled' WHERE id = ? AND state IN "
-        "('queued', "
-        "'running')",
+        "UPDATE campaigns SET state = 'cancelled', ended_at = ?, reason = 'cancelled' "
+        "WHERE id = ? AND state IN ('queued', 'running')",
         now_seconds(), campaign);
     if (impl_->count("SELECT changes()") == 0) return false;
     database.run(
@@ -227,11 +223,11 @@ void JobQueue::recover() {
   });
 }
 
-std::optional<Job> JobQueue::take(std::span<const std::string> fingerprints) {
+std::optional<Job> JobQueue::take(std::span<const std::string> fingerprints, std::int64_t least) {
   return impl_->writing("take a job", [&, &database = impl_->database]() -> std::optional<Job> {
     std::optional<Job> found;
     {
-      Query row = database.query(kQueued);
+      Query row = database.query(kQueued, least);
       while (!found && row.next()) {
         if (Job job = decode_job(row); holds(fingerprints, job.device_fingerprint)) found = std::move(job);
       }
@@ -253,8 +249,7 @@ std::vector<Miss> JobQueue::misses_to_tune(std::span<const std::string> fingerpr
     Query row = impl_->database.query(
         "SELECT m.shape_key, m.device_fingerprint, m.count, m.first_at, m.last_at FROM misses m WHERE m.intact AND NOT "
         "EXISTS (SELECT 1 FROM jobs j WHERE j.state = 'failed' AND j.campaign IS NULL AND j.shape_key = m.shape_key "
-        "AND "
-        "j.device_fingerprint = m.device_fingerprint) ORDER BY m.count DESC, m.id");
+        "AND j.device_fingerprint = m.device_fingerprint) ORDER BY m.count DESC, m.id");
     while (misses.size() < most && row.next()) {
       if (!holds(fingerprints, row.text(1))) continue;
       misses.push_back({row.text(0), row.text(1), row.integer(2), row.integer(3), row.integer(4)});
@@ -281,9 +276,8 @@ Job JobQueue::take(const Miss& miss) {
     ++job.attempts;
     job.epoch = 1;
     database.run(
-        "INSERT INTO jobs (shape_key, device_fingerprint, mode, state, attempts, epoch, worker, reason) VALUES (?, ?, "
-        "?, "
-        "'running', ?, 1, '', '')",
+        "INSERT INTO jobs (shape_key, device_fingerprint, mode, state, attempts, epoch, worker, reason) "
+        "VALUES (?, ?, ?, 'running', ?, 1, '', '')",
         job.shape_key, job.device_fingerprint, name(job.mode), job.attempts);
     job.id = database.last_id();
     return job;
@@ -303,9 +297,8 @@ void JobQueue::finish(const Job& job, JobState state, std::string_view reason) {
                  job.epoch);
     if (!job.campaign) return true;
     Query left = database.query(
-        "SELECT sum(state IN ('queued', 'running')), sum(state = 'done'), sum(state = 'failed') FROM jobs WHERE "
-        "campaign = "
-        "?",
+        "SELECT sum(state IN ('queued', 'running')), sum(state = 'done'), sum(state = 'failed') FROM jobs "
+        "WHERE campaign = ?",
         job.campaign);
     if (!left.next() || left.integer(0) > 0) return true;
     const char* const end = left.integer(2) == 0 ? "done" : left.integer(1) == 0 ? "failed" : "partly";

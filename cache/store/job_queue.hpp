@@ -51,6 +51,8 @@ struct StoredCampaign {
   std::string reason{};
   // Of its jobs.
   std::int64_t jobs = 0, done = 0, failed = 0;
+  /// Of the definition: 0 where that has none.
+  std::int64_t priority = 0;
 
   [[nodiscard]] bool is_over() const { return state != "queued" && state != "running"; }
 };
@@ -97,8 +99,9 @@ class JobQueue {
 
   /// Jobs that ran when the service before was killed wait again.
   void recover();
-  /// The next of a campaign on one of these devices, which runs from now on.
-  [[nodiscard]] std::optional<Job> take(std::span<const std::string> fingerprints);
+  /// The next on one of these devices, which runs from now on: of the campaign of the highest priority, which is
+  /// `least` or more; of equals the one that came first.
+  [[nodiscard]] std::optional<Job> take(std::span<const std::string> fingerprints, std::int64_t least);
   /// The most asked first, at most so many; those that failed before are left out.
   [[nodiscard]] std::vector<Miss> misses_to_tune(std::span<const std::string> fingerprints, std::size_t most);
   /// A job that runs from now on.

@@ -139,6 +139,9 @@ TEST_F(Queues, a_campaign_names_the_ops_that_are_here_and_devices_of_the_service
   refused(with("attributes", {{"act", "tanh"}}), {}, "act");
   refused(good, {{"devices", {"cuda:0"}}}, "no device 'cuda:0'");
   refused(good, {{"budget", "long"}}, "budget");
+  for (const json& wrong : {json(101), json(-101), json(1.5), json("high")}) {
+    refused(good, {{"priority", wrong}}, "priority");
+  }
   EXPECT_EQ(service.get("/v1/campaigns").json()["rows"].size(), 0U);
 }
 
@@ -178,6 +181,28 @@ TEST_F(Queues, what_is_missed_most_is_tuned_first_and_forgotten_then) {
   EXPECT_TRUE(contains(service.get("/v1/misses").body, "elsewhere"));
   const std::string told = listener.read_until("rows=2,cols=33}\",\"device");
   EXPECT_LT(told.find("rows=4,cols=33"), told.find("rows=2,cols=33")) << told;
+}
+
+TEST_F(Queues, a_campaign_that_matters_more_goes_before_one_that_came_earlier_and_one_below_0_after_misses) {
+  {
+    // Without devices: all of it waits.
+    const RunningService service(settings);
+    for (const int priority : {-1, 0, 7}) {
+      const json campaign{{"priority", priority},
+                          {"sweeps", {sweep_of_shift(service, fmt::format("rows={} cols=33", 10 + priority))}}};
+      ASSERT_TRUE(app::submit_campaign(settings.place, app::tuning_devices({"cpu"}), campaign.dump(), {}));
+    }
+    ASSERT_EQ(service.post("/v1/misses", misses({"shift{rows=4,cols=33}"})).status, 200);
+    EXPECT_EQ(service.get("/v1/campaigns").json()["rows"][0]["priority"], 7);
+  }
+  const ProgramService service(folder, on_emulator());
+  ASSERT_TRUE(comes([&] { return state_of(service, 1) == "done"; })) << service.get("/v1/campaigns").body;
+  const json sweeps = service.get("/v1/sweeps").json();
+  std::vector<std::string> commands;
+  for (const json& row : sweeps["rows"]) commands.push_back(row["command"]);
+  EXPECT_EQ(commands,
+            (std::vector<std::string>{"serve, campaign 1", "serve", "serve, campaign 2", "serve, campaign 3"}))
+      << "the latest first";
 }
 
 TEST_F(Queues, a_campaign_that_is_cancelled_ends_and_keeps_what_was_measured) {
@@ -343,7 +368,7 @@ TEST_F(ServiceTest, a_miss_whose_device_is_lost_counts_its_tries_until_the_servi
     EXPECT_EQ(job.attempts, attempt);
     queue.finish(job, JobState::queued, "the GPU is lost");
   }
-  EXPECT_FALSE(queue.take(devices)) << "it is no campaign's";
+  EXPECT_FALSE(queue.take(devices, -app::kMostPriority)) << "it is no campaign's";
   queue.recover();
   Job job = queue.take(miss);
   EXPECT_EQ(job.attempts, 1);

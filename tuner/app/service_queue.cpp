@@ -55,6 +55,7 @@ struct AskedCampaign {
   std::string name = "campaign";
   std::vector<std::string> devices;
   std::chrono::nanoseconds budget{0};
+  std::int64_t priority = 0;
   std::vector<AskedSweep> sweeps;
 };
 
@@ -92,6 +93,10 @@ AskedCampaign read_document(const std::string& text) {
     const auto budget = duration_from(object.text("budget"));
     if (!budget) object.fail("'budget' takes a time with its unit, such as \"60s\", \"5m\" or \"8h\"");
     campaign.budget = *budget;
+  }
+  if (object.has("priority")) campaign.priority = object.integer("priority");
+  if (campaign.priority < -kMostPriority || campaign.priority > kMostPriority) {
+    object.fail(fmt::format("'priority' is from {} to {}", -kMostPriority, kMostPriority));
   }
   const nlohmann::json& sweeps = object.array("sweeps");
   if (sweeps.empty() || sweeps.size() > kMostSweeps) object.fail("'sweeps' has 1 to 64 of them");
@@ -292,14 +297,21 @@ bool cancel_campaign(const Place& place, std::int64_t id) { return JobQueue(cach
 Table list_campaigns(const Place& place) {
   Table table;
   table.title = "Campaigns";
-  table.columns = {{"id", "id"},           {"name", "name"},
-                   {"state", "state"},     {"problems", "problems"},
-                   {"done", "done"},       {"failed", "failed"},
-                   {"submitted_by", "by"}, {"submitted_at", "submitted"},
-                   {"ended_at", "ended"},  {"reason", "reason", Unit::none, Shown::everywhere, false, true}};
+  table.columns = {{"id", "id"},
+                   {"name", "name"},
+                   {"state", "state"},
+                   {"priority", "priority"},
+                   {"problems", "problems"},
+                   {"done", "done"},
+                   {"failed", "failed"},
+                   {"submitted_by", "by"},
+                   {"submitted_at", "submitted"},
+                   {"ended_at", "ended"},
+                   {"reason", "reason", Unit::none, Shown::everywhere, false, true}};
   for (const StoredCampaign& each : queue_to_read(place).campaigns()) {
-    table.rows.push_back({each.id, each.name, each.state, each.jobs, each.done, each.failed, each.submitted_by,
-                          moment(each.submitted_at), each.ended_at ? moment(*each.ended_at) : Cell(), each.reason});
+    table.rows.push_back({each.id, each.name, each.state, each.priority, each.jobs, each.done, each.failed,
+                          each.submitted_by, moment(each.submitted_at), each.ended_at ? moment(*each.ended_at) : Cell(),
+                          each.reason});
   }
   return table;
 }
@@ -321,6 +333,7 @@ std::optional<Table> show_campaign(const Place& place, std::int64_t id) {
   }
   table.summary = {{"id", id},
                    {"state", campaign->state},
+                   {"priority", campaign->priority},
                    {"problems", campaign->jobs},
                    {"done", campaign->done},
                    {"failed", campaign->failed},

@@ -35,9 +35,13 @@ struct Submitter {
 [[nodiscard]] std::optional<JobQueue::Answer> report_misses(const Place& place, const std::string& document,
                                                             const Submitter& submitter);
 
-/// A campaign as JSON: `name`, `devices`, `budget`, and `sweeps`, each with an `op`, the hash of its `interface` and,
-/// where it matters, those of its `implementations`, `dtype`, `attributes` and `shapes` (docs/tuning.md). Throws
-/// UsageError where the ops here are not those that the hashes name, and for devices that are not among `devices`.
+/// As campaigns may have it, below 0 as well. Those below 0 wait for misses, too.
+inline constexpr std::int64_t kMostPriority = 100;
+
+/// A campaign as JSON: `name`, `devices`, `budget`, `priority`, and `sweeps`, each with an `op`, the hash of its
+/// `interface` and, where it matters, those of its `implementations`, `dtype`, `attributes` and `shapes`
+/// (docs/tuning.md). Throws UsageError where the ops here are not those that the hashes name, and for devices that are
+/// not among `devices`.
 [[nodiscard]] std::optional<JobQueue::Answer> submit_campaign(const Place& place, std::span<const TuningDevice> devices,
                                                               const std::string& document, const Submitter& submitter);
 /// False where there is none, or it is over.

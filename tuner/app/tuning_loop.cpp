@@ -29,17 +29,17 @@ double weight_of(const Miss& miss, Catalogue& catalogue) try {
   return 0;
 }
 
+/// Of a campaign, else the heaviest miss, else of a campaign that is to wait for misses.
 std::optional<Job> next_job(JobQueue& queue, std::span<const TuningDevice> devices, Catalogue& catalogue) {
   std::vector<std::string> fingerprints;
   for (const TuningDevice& device : devices) fingerprints.push_back(device.fingerprint);
-  if (std::optional<Job> job = queue.take(fingerprints)) return job;
+  if (std::optional<Job> job = queue.take(fingerprints, 0)) return job;
   std::optional<std::pair<double, Miss>> heaviest;
   for (Miss& miss : queue.misses_to_tune(fingerprints, kMostWeighed)) {
     const double weight = weight_of(miss, catalogue);
     if (weight > 0 && (!heaviest || weight > heaviest->first)) heaviest = {weight, std::move(miss)};
   }
-  if (!heaviest) return std::nullopt;
-  return queue.take(heaviest->second);
+  return heaviest ? queue.take(heaviest->second) : queue.take(fingerprints, -kMostPriority);
 }
 
 struct End {

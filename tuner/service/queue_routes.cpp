@@ -28,6 +28,8 @@ constexpr const char* kCampaignSchema = R"({
     "name": {"type": "string", "maxLength": 200},
     "devices": {"type": "array", "items": {"type": "string"}, "description": "of the service; default: all of them"},
     "budget": {"type": "string", "description": "of everything: 60s, 5m, 8h"},
+    "priority": {"type": "integer", "minimum": -100, "maximum": 100,
+                 "description": "the highest is tuned first; below 0 it waits for misses, too; default: 0"},
     "sweeps": {"type": "array", "minItems": 1, "maxItems": 64, "items": {
       "type": "object", "required": ["op", "interface", "shapes"], "additionalProperties": false,
       "properties": {

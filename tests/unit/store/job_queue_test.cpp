@@ -10,9 +10,22 @@ namespace tilewright {
 namespace {
 
 using namespace store_tests;
+using ::testing::ElementsAre;
 
 class JobQueues : public ::testing::Test {
  protected:
+  std::int64_t submit(const std::string& definition, const std::string& device = "cpu") {
+    return queue
+        .submit({.definition = definition}, std::vector<Job>{{.shape_key = definition, .device_fingerprint = device}})
+        .value();
+  }
+  /// The campaign of the next job; 0: there is none.
+  std::int64_t take(std::int64_t least, const std::string& device = "cpu") {
+    const std::vector<std::string> devices{device};
+    const std::optional<Job> job = queue.take(devices, least);
+    return job ? job->campaign.value() : 0;
+  }
+
   TemporaryFolder folder;
   const std::filesystem::path cache = folder / "cache.db";
   JobQueue queue{cache};
@@ -30,6 +43,23 @@ TEST_F(JobQueues, misses_sum_up_by_shape_and_device_and_the_most_asked_is_first)
   EXPECT_EQ(misses[1].count, 3);
   EXPECT_GT(misses[0].first_at, 1'700'000'000);
   EXPECT_LE(misses[0].first_at, misses[0].last_at);
+}
+
+TEST_F(JobQueues, the_highest_priority_is_first_and_of_equals_the_one_that_came_first) {
+  submit(R"({"priority": -3})");
+  submit("{}");
+  submit(R"({"priority": 100})");
+  submit(R"({"priority": 0})");
+  submit(R"({"priority": 100})", "GPU");
+  submit("of no JSON");
+  std::vector<std::int64_t> order;
+  while (const std::int64_t next = take(0)) order.push_back(next);
+  EXPECT_THAT(order, ElementsAre(3, 2, 4, 6));
+  EXPECT_EQ(take(-100), 1);
+  EXPECT_EQ(take(-100), 0) << "the other device has it";
+  EXPECT_EQ(take(0, "GPU"), 5);
+  EXPECT_EQ(queue.campaign(1)->priority, -3);
+  EXPECT_EQ(queue.campaign(2)->priority, 0);
 }
 
 TEST_F(JobQueues, who_only_reads_makes_and_changes_nothing) {
