@@ -205,11 +205,11 @@ def main():
             # Of the GPU alone: for the emulator, which the sweep adds, each would be a shape that nobody tuned.
             device = get(port, "/v1/devices")["rows"][0]["fingerprint"]
             return measure_beside_sweep(options, [target_of(key, device) for key in rng.sample(keys, 200)], rng)
+        get(port, "/readyz")
         for key in keys:  # Each once, so that what is measured is the steady state.
             get(port, target_of(key))
         row("exact", options.exact, load(port, exact, options.exact, options.seconds, options.connections))
         nearest = untuned(rng, [key for key in keys if "," in key.split("{")[1]])
-        load(port, nearest, options.nearest / 2, 4, options.connections)  # As above: each worker reads its models.
         row("nearest", options.nearest, load(port, nearest, options.nearest, options.seconds, options.connections))
         before = resident_mib(service.pid)
         streams = []

@@ -33,6 +33,23 @@ std::string failure_of_base(const Store& store, const ProblemKey& asked, const s
   return {};
 }
 
+/// Each dtype with each value of each attribute.
+std::vector<OpSpec> specs_of(const OpInterface& interface) {
+  std::vector<OpSpec> specs;
+  for (const DType dtype : interface.dtypes) specs.push_back({interface.op, dtype, {}});
+  for (const Attribute& attribute : interface.attributes) {
+    std::vector<OpSpec> longer;
+    for (const OpSpec& spec : specs) {
+      for (const std::string& value : attribute.values) {
+        longer.push_back(spec);
+        longer.back().attributes.emplace_back(attribute.name, value);
+      }
+    }
+    specs = std::move(longer);
+  }
+  return specs;
+}
+
 }  // namespace
 
 bool QueryResult::is_served() const {
@@ -65,6 +82,29 @@ QueryResult query(OpenPlace& open, const ProblemWords& words, const std::string&
     if (!found.unread.empty()) result.unread.push_back(fmt::format("{}: passed over: {}", asked, found.unread));
   }
   return result;
+}
+
+void warm_up(OpenPlace& open, const std::function<bool()>& cancelled) {
+  const Store& store = open.store();
+  for (const std::string& op : store.ops()) {
+    const OpInterface interface = store.interface_of(op).value();
+    for (const OpSpec& spec : specs_of(interface)) {
+      Problem problem{spec, {}};
+      for (const std::string& dim : interface.dims) problem.dims.emplace_back(dim, 1024);
+      for (const DeviceFacts& device : store.devices()) {
+        if (cancelled()) return;
+        const ProblemKey key{problem, interface.hash(), device.fingerprint()};
+        const std::vector<ShapeDims> tuned = store.tuned_near(key, MeasureMode::cold, 1);
+        if (tuned.empty()) continue;
+        for (std::size_t i = 0; i < problem.dims.size(); ++i) problem.dims[i].second = tuned.front()[i];
+        ++problem.dims.front().second;
+        try {
+          static_cast<void>(query(open, read_problem_words({problem.key()}), key.device_fingerprint));
+        } catch (const Error&) {  // Who asks is told.
+        }
+      }
+    }
+  }
 }
 
 Table table_of(const QueryResult& result, const Place& place) {

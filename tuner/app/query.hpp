@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,9 @@ struct QueryResult {
 [[nodiscard]] QueryResult query(const QueryRequest& request);
 /// The same of an open place, for frequent queries.
 [[nodiscard]] QueryResult query(OpenPlace& open, const ProblemWords& words, const std::string& device);
+/// Asks for a shape that nobody tuned of each spec and device, so that later queries find read what those must read.
+/// Ends where `cancelled`; what cannot be read is passed over.
+void warm_up(OpenPlace& open, const std::function<bool()>& cancelled);
 /// The result as people and programs see it; says how to tune what is unknown.
 [[nodiscard]] Table table_of(const QueryResult& result, const Place& place);
 

@@ -16,6 +16,7 @@
 #include "cache/base/error.hpp"
 #include "cache/base/version.hpp"
 #include "tuner/app/place_watch.hpp"
+#include "tuner/app/query.hpp"
 #include "tuner/app/service_lock.hpp"
 #include "tuner/service/answers.hpp"
 #include "tuner/service/channel_routes.hpp"
@@ -126,6 +127,8 @@ struct Service::Impl {
   }
 
   void add_routes();
+  /// Each worker reads what it needs to answer in time, before any request.
+  void warm_up();
   void handle(Request request, Responder responder);
   /// What the route answers, from what was answered before where that stands.
   [[nodiscard]] Response answer(const Route& route, const Call& call);
@@ -148,6 +151,8 @@ struct Service::Impl {
   Measures measures;
   /// A sweep beside the service changes the first with each trial.
   Answers answers{kAnswerBytes / 2}, served{kAnswerBytes / 2};
+  std::atomic<std::size_t> warming = 0;
+  std::atomic<bool> stopping = false;
   EventHub events;
   Tuner tuner;
   Router router;
@@ -169,6 +174,7 @@ void Service::Impl::add_routes() {
   Route ready{.method = "GET", .path = "/readyz", .scope = Scope::none, .summary = "The cache can be read"};
   ready.handler = [this](const Call&) {
     static_cast<void>(watch.state());
+    for (std::size_t left = warming; left > 0; left = warming) warming.wait(left);
     Response response;
     response.body = nlohmann::ordered_json{{"status", "ready"}, {"read_only", settings.read_only}}.dump(2) + "\n";
     return response;
@@ -194,6 +200,22 @@ void Service::Impl::add_routes() {
     return response;
   };
   router.add(std::move(document));
+}
+
+void Service::Impl::warm_up() {
+  for (std::size_t i = worker_count(); i > 0; --i) {
+    ++warming;
+    const bool posted = workers.post([this] {
+      try {
+        static_cast<void>(watch.state());  // What is opened before that is stale.
+        app::warm_up(*watch.open(), [this] { return stopping.load(); });
+      } catch (const std::exception&) {  // Who asks is told.
+      }
+      --warming;
+      warming.notify_all();
+    });
+    if (!posted) --warming;
+  }
 }
 
 Response Service::Impl::answer(const Route& route, const Call& call) try {
@@ -273,12 +295,16 @@ bool Service::run(const std::function<bool()>& cancelled) {
                {"url", url()},
                {"cache", app::cache_path(impl_->settings.place).string()},
                {"read_only", impl_->settings.read_only}});
-  notify_systemd("READY=1\nSTATUS=" + url());
-  bool stopping = false;
+  impl_->warm_up();
+  bool ready = false;
   impl_->server.run([&] {
     impl_->events.tick();
-    if (stopping || !cancelled()) return;
-    stopping = true;
+    if (!ready && impl_->warming == 0) {
+      ready = true;
+      notify_systemd("READY=1\nSTATUS=" + url());
+    }
+    if (impl_->stopping || !cancelled()) return;
+    impl_->stopping = true;
     impl_->tuner.stop();
     impl_->events.end();
     notify_systemd("STOPPING=1");

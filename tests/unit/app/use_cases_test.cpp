@@ -127,6 +127,18 @@ TEST_F(UseCases, sweep_tunes_every_problem_and_tells_failures_in_its_summary) {
   EXPECT_THAT(swept_->refusals, IsEmpty());
 }
 
+TEST_F(UseCases, a_warm_up_reads_beforehand_what_queries_need) {
+  const std::filesystem::path ops = folder_.path() / "ops";
+  std::filesystem::copy(TILEWRIGHT_TEST_OPS, ops, std::filesystem::copy_options::recursive);
+  const Place place{folder_.path() / "cache.db", {ops}};
+  OpenPlace warm(place), cancelled(place);
+  warm_up(warm, [] { return false; });
+  warm_up(cancelled, [] { return true; });
+  std::filesystem::remove_all(ops / "shift");
+  EXPECT_NE(warm.definition("shift"), nullptr);
+  EXPECT_EQ(cancelled.definition("shift"), nullptr);
+}
+
 TEST_F(UseCases, sweep_of_what_is_known_tries_nothing) {
   const auto again = sweep(problems(*place().cache, {{"rows", "2,3"}, {"cols", "33"}}), told_);
   ASSERT_TRUE(again);
