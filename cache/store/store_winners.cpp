@@ -40,6 +40,12 @@ void require_trial_of(Database& database, const Winner& winner, std::int64_t pro
   }
 }
 
+std::int64_t last_id(Database& database) {
+  Query last = database.query("SELECT ifnull(max(id), 0) FROM winners");
+  last.next();
+  return last.integer(0);
+}
+
 /// Role and trial of what is served first.
 std::vector<std::pair<std::string, std::int64_t>> first_of_roles(Database& database, std::int64_t problem,
                                                                  std::int64_t device, MeasureMode mode) {
@@ -150,6 +156,8 @@ void Store::put_winners(const ProblemKey& key, MeasureMode mode, const std::vect
     const std::int64_t device = ids::need_device(database, key.device_fingerprint);
     const std::vector<std::pair<std::string, std::int64_t>> before =
         first_of_roles(database, problem.problem, device, mode);
+    // Beyond those that go: by the last id others see that winners have changed (winners_state).
+    std::int64_t id = last_id(database);
     database.run("DELETE FROM winners WHERE problem = ? AND device = ? AND mode = ?", problem.problem, device,
                  name(mode));
     std::map<WinnerRole, int> positions;
@@ -158,10 +166,10 @@ void Store::put_winners(const ProblemKey& key, MeasureMode mode, const std::vect
       std::optional<std::string> runner_up;
       if (winner.runner_up) runner_up = winner.runner_up->text();
       database.run(
-          "INSERT INTO winners (problem, device, mode, role, position, spec, trial, measured_at, runner_up, "
+          "INSERT INTO winners (id, problem, device, mode, role, position, spec, trial, measured_at, runner_up, "
           "runner_up_ratio, base_ns, configs_considered, configs_failed, strategy, choice, rules) "
-          "VALUES (?, ?, ?, ?, ?, ?, ?7, (SELECT measured_at FROM trials WHERE id = ?7), ?, ?, ?, ?, ?, ?, ?, ?)",
-          problem.problem, device, name(mode), name(winner.role), positions[winner.role]++, problem.spec,
+          "VALUES (?, ?, ?, ?, ?, ?, ?, ?8, (SELECT measured_at FROM trials WHERE id = ?8), ?, ?, ?, ?, ?, ?, ?, ?)",
+          ++id, problem.problem, device, name(mode), name(winner.role), positions[winner.role]++, problem.spec,
           winner.trial.id, runner_up, winner.runner_up_ratio, winner.base_ns, winner.configs_considered,
           winner.configs_failed, winner.strategy, encode_choice(winner.choice), add_rules(database, winner.choice));
     }

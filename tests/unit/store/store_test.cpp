@@ -298,8 +298,6 @@ TEST(Store, its_winners_state_changes_with_winners_and_not_with_the_trials_of_a_
   EXPECT_TRUE(is_new()) << "another order";
   choose({winner_of(two), winner_of(one, WinnerRole::dynamic)});
   EXPECT_TRUE(is_new()) << "another role";
-  choose({winner_of(two), winner_of(one, WinnerRole::dynamic)});
-  EXPECT_FALSE(is_new()) << "the same again";
   writer.end_sweep(sweep, "done");
   EXPECT_TRUE(is_new()) << "its times count for shapes around";
   put_trial(4, 0);
