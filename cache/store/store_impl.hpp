@@ -105,6 +105,12 @@ struct Store::Impl {
     std::map<OfSpec, std::shared_ptr<const Learned>> learned;
   };
   Kept kept;
+  /// Those of each device, as of that state: trials that are stored change nothing of them.
+  struct KnownCeilings {
+    std::array<std::int64_t, 3> state{};
+    std::map<std::string, std::vector<Ceiling>> of_device;
+  };
+  KnownCeilings ceilings;
   /// The models that were read, by the hash of what is stored: whatever else changes in the file, they stay.
   std::map<std::string, std::shared_ptr<const LossModel>> models;
   /// It, as of now: inside a snapshot.

@@ -69,6 +69,13 @@ std::int64_t insert_trial(Database& database, const TrialIds& ids, const Trial& 
   return id;
 }
 
+/// Changes whenever a ceiling comes or goes.
+std::array<std::int64_t, 3> ceilings_state(Database& database) {
+  Query query = database.query("SELECT ifnull(max(id), 0), count(*) FROM ceilings");
+  query.next();
+  return {query.integer(0), query.integer(1), database.generation()};
+}
+
 }  // namespace
 
 std::int64_t Store::begin_sweep(const std::string& command, const std::string& device_fingerprint) {
@@ -205,6 +212,13 @@ std::optional<Ceiling> Store::ceiling(const std::string& device_fingerprint, std
 
 std::vector<Ceiling> Store::ceilings(const std::string& device_fingerprint) const {
   return impl_->reading("list ceilings", [&, &database = impl_->database] {
+    const auto snapshot = database.begin_read();
+    auto& [state, known] = impl_->ceilings;
+    if (const auto now = ceilings_state(database); state != now) {
+      state = now;
+      known.clear();
+    }
+    if (const auto found = known.find(device_fingerprint); found != known.end()) return found->second;
     std::vector<Ceiling> ceilings;
     const auto device = ids::find_device(database, device_fingerprint);
     if (!device) return ceilings;
@@ -218,6 +232,7 @@ std::vector<Ceiling> Store::ceilings(const std::string& device_fingerprint) cons
       ceilings.push_back({query.integer(0), query.small(1), decode_mode(query.text(2)), query.maybe_real(3),
                           query.maybe_real(4), query.text(5), query.integer(6)});
     }
+    known.emplace(device_fingerprint, ceilings);
     return ceilings;
   });
 }
