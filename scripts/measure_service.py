@@ -109,6 +109,8 @@ def load(port, targets, rate, seconds, connections, going=lambda: True):
     while sent < total or busy:
         if not going():
             total = sent
+            if not busy:
+                break
         now = time.perf_counter()
         while free and sent < total and begin + sent / rate <= now:
             connection = free.pop()
@@ -156,11 +158,18 @@ def sweep_seconds(options, service_cache, targets, rate):
             sweep = subprocess.Popen([options.program, "sweep", "softmax", "--dtype", "f32", "--shapes",
                                       options.sweep, "--device", "cpu", "--jobs", "1", "--no-ceilings", "--quiet",
                                       "--cache", cache], stdout=subprocess.DEVNULL)
+            ended = []
+
+            def going():
+                if sweep.poll() is not None:
+                    ended.append(time.perf_counter())
+                return not ended
+
             if rate:
-                row("beside", rate, load(port, itertools.cycle(targets), rate, 3600, 8, lambda: sweep.poll() is None))
+                row("beside", rate, load(port, itertools.cycle(targets), rate, 3600, 8, going))
             if sweep.wait() != 0:
                 raise SystemExit("the sweep failed")
-            return time.perf_counter() - began
+            return (ended or [time.perf_counter()])[0] - began
         finally:
             service.terminate()
             service.wait()
