@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is asked to be tuned: kept, counted once, tuned, cancelled, gone on with.
 #include <fmt/format.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <csignal>
 
 #include "cache/store/job_queue.hpp"
@@ -280,6 +282,24 @@ TEST_F(Queues, a_disk_that_fills_is_told_and_what_was_acknowledged_stays) {
   service.fill_disk(0);
   EXPECT_EQ(report().status, 200);
   EXPECT_EQ(waiting(), acknowledged);
+}
+
+TEST_F(Queues, threads_that_answer_give_way_to_the_one_that_tunes) {
+  const auto nice_of_threads = [] {
+    std::vector<int> all;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+      all.push_back(::getpriority(PRIO_PROCESS, static_cast<id_t>(std::stoi(task.path().filename().string()))));
+    }
+    return all;
+  };
+  const std::vector<int> before = nice_of_threads();
+  const int own = before.front();
+  settings.devices = {"cpu"};
+  const RunningService service(settings);
+  ASSERT_EQ(service.get("/readyz").status, 200);
+  const std::vector<int> threads = nice_of_threads();
+  EXPECT_EQ(std::ranges::count(threads, own), static_cast<long>(before.size()) + 1);
+  EXPECT_GE(std::ranges::count(threads, std::min(own + 10, 19)), 3);
 }
 
 TEST_F(Queues, control_c_in_a_campaign_ends_within_two_seconds_and_the_next_goes_on) {

@@ -295,6 +295,7 @@ bool Service::run(const std::function<bool()>& cancelled) {
                {"url", url()},
                {"cache", app::cache_path(impl_->settings.place).string()},
                {"read_only", impl_->settings.read_only}});
+  give_way();
   impl_->warm_up();
   bool ready = false;
   impl_->server.run([&] {

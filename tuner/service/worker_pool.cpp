@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/service/worker_pool.hpp"
 
+#include <unistd.h>
+
 #include <utility>
 
 namespace tilewright::service {
 
 WorkerPool::WorkerPool(std::size_t threads, std::size_t most) : most_(most) {
   for (std::size_t i = 0; i < threads; ++i) {
-    threads_.emplace_back([this](const std::stop_token& stop) { run(stop); });
+    threads_.emplace_back([this](const std::stop_token& stop) {
+      give_way();
+      run(stop);
+    });
   }
 }
 
@@ -43,6 +48,11 @@ void WorkerPool::run(const std::stop_token& stop) {
     lock.lock();
     --working_;
   }
+}
+
+void give_way() noexcept {
+  // Of Linux: of this thread alone.
+  static_cast<void>(::nice(10) == -1);
 }
 
 }  // namespace tilewright::service

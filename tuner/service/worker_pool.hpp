@@ -37,4 +37,7 @@ class WorkerPool {
   std::vector<std::jthread> threads_;
 };
 
+/// The thread that calls goes behind whatever else wants the machine's cores: what is measured there must not wait.
+void give_way() noexcept;
+
 }  // namespace tilewright::service
