@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Times attention_varlen of 64 sequences of drawn lengths beside attention of 64 sequences that are equally long, with
+as many products: alternately in one process, on random tensors, with cold caches, in CUDA graphs. Compares results of
+some sequences with float64. The cache should have winners of both: --sweep prints the commands.
+
+    scripts/compare_varlen.py --cache winners.db --out varlen.json               all cells
+    scripts/compare_varlen.py --cache winners.db --only 'd128.*causal'           those whose name has that
+
+A cell is a dHEAD-sTOKENS-MASK: lengths are drawn from 1 to TOKENS, of queries and keys alike.
+"""
+import argparse
+import json
+import math
+import os
+import pathlib
+import re
+import statistics
+import sys
+
+HEADS, SEQUENCES = 16, 64
+CELLS = [f"d{d}-s{s}-{mask}" for d in (64, 128) for s in (1024, 4096) for mask in ("full", "causal")]
+
+
+def parts(name):
+    match = re.fullmatch(r"d(\d+)-s(\d+)-(full|causal)", name)
+    return int(match[1]), int(match[2]), "yes" if match[3] == "causal" else "no"
+
+
+def lengths_of(most):
+    return [1 + n * 7919 * 31 % 65537 * most // 65537 for n in range(1, SEQUENCES + 1)]
+
+
+def pairs(lengths, causal):
+    """Of a query and a key that it sees."""
+    return sum(n * (n + 1) // 2 if causal == "yes" else n * n for n in lengths)
+
+
+def dense_tokens(most):
+    """Of each of as many sequences, for as many pairs without a mask."""
+    return round(math.sqrt(sum(n * n for n in lengths_of(most)) / SEQUENCES))
+
+
+def problems(name):
+    d, most, causal = parts(name)
+    tokens, equal = sum(lengths_of(most)), dense_tokens(most)
+    head = f"hq={HEADS},hkv={HEADS}"
+    return (f"attention_varlen[dtype=bf16,causal={causal}]{{batch={SEQUENCES},tokens_q={tokens},tokens_k={tokens},"
+            f"{head},d={d},dv={d}}}",
+            f"attention[dtype=bf16,causal={causal}]{{b={SEQUENCES},{head},sq={equal},sk={equal},d={d},dv={d}}}")
+
+
+def error_of(o, q, k, v, causal):
+    """Norm-wise, of one sequence, against float64."""
+    import torch
+    scores = torch.einsum("ihd,jhd->hij", q.double(), k.double()) / math.sqrt(q.shape[2])
+    if causal:
+        scores += torch.full_like(scores[0], -math.inf).triu(1)
+    right = torch.einsum("hij,jhd->ihd", torch.softmax(scores, -1), v.double())
+    return float((o.double() - right).norm() / right.norm())
+
+
+def measure(name, launcher, rounds, stream):
+    import torch
+
+    from peers import timing
+    d, most, causal = parts(name)
+    lengths, equal = lengths_of(most), dense_tokens(most)
+    tokens = {"varlen": sum(lengths), "dense": SEQUENCES * equal}
+    count = max(2, math.ceil(timing.COLD_BYTES / (8 * min(tokens.values()) * HEADS * d)))
+    scale = 1 / math.sqrt(d)
+    tensors = {arm: [[torch.randn(tokens[arm], HEADS, d, device="cuda", dtype=torch.bfloat16) for _ in range(4)]
+                     for _ in range(count)] for arm in tokens}
+    cu = torch.tensor([0, *(sum(lengths[:n + 1]) for n in range(SEQUENCES))], dtype=torch.int32, device="cuda")
+    varlen = launcher.op("attention_varlen", dtype="bf16", causal=causal)
+    dense = launcher.op("attention", dtype="bf16", causal=causal)
+
+    def packed(i):
+        q, k, v, o = tensors["varlen"][i]
+        varlen(q, k, v, cu, cu, o, scale)
+
+    def alike(i):
+        dense(*(each.view(SEQUENCES, equal, HEADS, d) for each in tensors["dense"][i]), scale)
+
+    # What launches read was made on another stream.
+    torch.cuda.synchronize()
+    with torch.cuda.stream(stream):
+        packed(0)
+    stream.synchronize()
+    q, k, v, o = tensors["varlen"][0]
+    worst = 0.0
+    for n in (0, SEQUENCES // 2, SEQUENCES - 1):
+        own = slice(sum(lengths[:n]), sum(lengths[:n + 1]))
+        worst = max(worst, error_of(o[own], q[own], k[own], v[own], causal == "yes"))
+    flops = {arm: 4 * d * HEADS * pairs(each, causal)
+             for arm, each in (("varlen", lengths), ("dense", [equal] * SEQUENCES))}
+    graphs = {arm: timing.prepare(launch, count, stream, 4.0) for arm, launch in (("varlen", packed), ("dense", alike))}
+    times = timing.alternate(graphs, rounds, stream)
+    ns = {arm: statistics.median(each) for arm, each in times.items()}
+    for graph in graphs.values():
+        graph.free()
+    dims = {"hq": HEADS, "hkv": HEADS, "d": d, "dv": d}
+    all_tokens = {"tokens_q": tokens["varlen"], "tokens_k": tokens["varlen"]}
+    served = {"varlen": varlen.match(batch=SEQUENCES, **all_tokens, **dims).config,
+              "dense": dense.match(b=SEQUENCES, sq=equal, sk=equal, **dims).config}
+    return {"cell": name, "tokens": tokens, "ns": ns, "error": worst, "served": served,
+            "tflops": {arm: flops[arm] / ns[arm] / 1e3 for arm in ns}}
+
+
+def main(words):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cache", help="the cache with the winners; default as for tilewright")
+    parser.add_argument("--library", help="libtilewright.so; default: in ../lib, or in a build folder")
+    parser.add_argument("--out", default="varlen.json", help="a JSON file of the results (default: varlen.json)")
+    parser.add_argument("--only", default="", help="only cells whose name this expression matches somewhere")
+    parser.add_argument("--rounds", type=int, default=15, help="rounds of each arm (default: 15)")
+    parser.add_argument("--commit", default="unknown", help="to be written into the results")
+    parser.add_argument("--list", action="store_true", help="print the names of the cells and end")
+    parser.add_argument("--sweep", action="store_true", help="print the commands that tune the cells and end")
+    options = parser.parse_args(words)
+    cells = [name for name in CELLS if re.search(options.only, name)]
+    if options.list or options.sweep:
+        for name in cells:
+            print("\n".join(f'tilewright sweep "{each}"' for each in problems(name)) if options.sweep else name)
+        return 0
+    import torch
+
+    from peers import library
+    from peers.measure import describe_gpu
+    os.environ["TILEWRIGHT_LIBRARY"] = str(library.find_library(options.library))
+    stream = torch.cuda.Stream()
+    facts, results = {"commit": options.commit, **describe_gpu()}, []
+    with library.tilewright.Launcher(options.cache, misses="off") as opened:
+        for name in cells:
+            try:
+                result = measure(name, opened, options.rounds, stream)
+            except Exception as error:  # the others are measured all the same
+                print(f"{name}: {type(error).__name__}: {error}", flush=True)
+                continue
+            results.append({**facts, **result})
+            packed, alike = (result["tflops"][arm] for arm in ("varlen", "dense"))
+            print(f"{name}: varlen {packed:.0f} dense {alike:.0f} TFLOP/s, varlen / dense {packed / alike:.3f}, error "
+                  f"{result['error']:.1e}", result["served"], flush=True)
+            torch.cuda.empty_cache()
+    pathlib.Path(options.out).write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    return 0 if len(results) == len(cells) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
