@@ -75,6 +75,17 @@ TEST_P(Norm, is_right_over_clusters_at_odd_and_at_whole_widths) {
   expect_right(shape(5, 16389), "cluster", 1);
 }
 
+TEST_P(Norm, is_right_by_clusters_that_keep_their_columns_row_after_row) {
+  const std::string name = op_name();
+  if (name != "rmsnorm" && name != "layernorm") GTEST_SKIP() << name << " has no such implementation";
+  const int cols = std::get<1>(GetParam()) == std::string("f32") ? 32768 : 65536;
+  expect_right(shape(11, cols), "kept", 3);
+  expect_right(shape(11, cols + 5, ",pitch=strided"), "kept", 2, {.seed = 3, .in_place = true});
+  expect_right(shape(9, cols + 1), "kept", 1, {.seed = 3, .misalign_elements = 1});
+  // A vector more than two chunks of some, or one less: as rows start.
+  expect_right(shape(9, cols == 32768 ? 32773 : 65545), "kept", 3);
+}
+
 TEST_P(Norm, base_is_right_for_one_element_in_place_strided_and_at_any_address) {
   const Config base = op(op_name()).definition().base;
   for (const Problem& problem : {shape(1, 1), shape(3, 61), shape(3, 61, ",pitch=strided")}) {
