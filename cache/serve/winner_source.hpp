@@ -78,7 +78,7 @@ class WinnerSource {
   /// True when what is read may no longer be what was there when this was opened, or when only opening the path again
   /// shows what is there.
   [[nodiscard]] virtual bool changed() const = 0;
-  /// A number that stays while the same file has the same winners, whatever a tuner writes to it meanwhile: another
+  /// A number that stays while nobody puts winners into the same file, whatever else a tuner writes to it: another
   /// makes it worth while to look up again what is served. 0: changed() says all that is known.
   [[nodiscard]] virtual std::uint64_t winners_state() const { return 0; }
 
