@@ -108,6 +108,39 @@ template <class Config> __global__ void kernel(const u32* in, const int* places,
   EXPECT_EQ(back, in) << "ldmatrix is the way back";
 }
 
+TEST(Stmatrix, transposed_stores_what_ldmatrix_transposed_loads) {
+  const EmulatedKernel kernel(R"cu(
+#include "device/ptx/ldmatrix.cuh"
+#include "device/ptx/stmatrix_transposed.cuh"
+#include "device/shared.cuh"
+template <class Config> __global__ void kernel(const u32* in, u16* stored, u32* back) {
+  u16* shared = shared_storage<u16>();
+  const int lane = threadIdx.x;
+  u32 four[4];
+  for (int m = 0; m < 4; ++m) four[m] = in[lane * 4 + m];
+  ptx::stmatrix_x4_transposed(shared + lane * 8, four);
+  for (int m = 0; m < 4; ++m) four[m] = 0;
+  ptx::ldmatrix_x4_trans(four, shared + lane * 8);
+  for (int m = 0; m < 4; ++m) back[lane * 4 + m] = four[m];
+  for (int i = 0; i < 8; ++i) stored[lane * 8 + i] = shared[lane * 8 + i];
+})cu");
+  std::mt19937 random(6);
+  std::vector<std::uint32_t> in(128), back(128);
+  for (std::uint32_t& word : in) word = static_cast<std::uint32_t>(random());
+  std::vector<std::uint16_t> stored(256), expected(256);
+  ASSERT_EQ(kernel.run(extents(1, 32, 1024), in.data(), stored.data(), back.data()).text, "");
+  for (std::size_t lane = 0; lane < 32; ++lane) {
+    for (std::size_t m = 0; m < 4; ++m) {
+      // The two elements of its register m lie in column lane / 4 of matrix m.
+      const std::size_t column = m * 64 + lane / 4;
+      expected[column + lane % 4 * 16] = static_cast<std::uint16_t>(in[lane * 4 + m]);
+      expected[column + lane % 4 * 16 + 8] = static_cast<std::uint16_t>(in[lane * 4 + m] >> 16);
+    }
+  }
+  EXPECT_EQ(stored, expected);
+  EXPECT_EQ(back, in) << "ldmatrix is the way back";
+}
+
 TEST(Stmatrix, a_row_that_is_not_aligned_to_16_is_reported) {
   const EmulatedKernel kernel(R"cu(
 #include "device/ptx/stmatrix.cuh"

@@ -20,6 +20,7 @@
 #include "device/ptx/prefetch.cuh"
 #include "device/ptx/register_count.cuh"
 #include "device/ptx/stmatrix.cuh"
+#include "device/ptx/stmatrix_transposed.cuh"
 #include "device/ptx/tensor_copy.cuh"
 #include "device/ptx/wgmma.cuh"
 #include "device/shared.cuh"
@@ -107,6 +108,7 @@ __global__ void on_sm_90(const float* from, float* to) {
   store_cluster(map_shared(wide, 1), load_cluster(map_shared(wide, 0)) + cluster_size());
   const u32 registers[4] = {cluster_rank(), 1, 2, 3};
   stmatrix_x4(shared.tile + threadIdx.x * 4, registers);
+  stmatrix_x4_transposed(shared.tile + threadIdx.x * 4, registers);
   fence_shared_to_async();
   bulk_store(to, shared.tile, 4096);
   bulk_commit();
