@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Who computes what in the stream kernel, and where it lies in shared memory. A product has rows, of which wgmma takes 64 at a
+// time, and columns, of which it takes any multiple of 8: m and n where swap = 0, n and m where swap = 1.
+
+#include "device/config.cuh"
+
+namespace tilewright::gemm {
+
+template <class Config>
+struct StreamGeometry {
+  using T = typename Config::dtype;
+  enum : bool {
+    kSwap = Config::swap == 1,
+    kPingPong = Config::pingpong == 1,
+    kHalves = Config::halves == 1,
+  };
+  enum : int {
+    kRows = Config::block_m,
+    kColumns = Config::block_n,
+    kBlockK = 64,
+    kStages = Config::stages,
+    kRowBytes = 128,  // of a swizzled part: 64 of k
+
+    kWarpgroup = 128,
+    kConsumers = 2,
+    kThreads = kWarpgroup * (1 + kConsumers),
+    kUsersOfStage = kPingPong ? 1 : kConsumers,
+    kProducerRegisters = 40,
+    kConsumerRegisters = 232,
+
+    kSlabRows = 64,
+    kStepElements = 16,
+    // Warpgroups share a tile by its rows, or by its columns: halves = 1.
+    kWarpgroupRows = kHalves ? kRows : kRows / kUsersOfStage,
+    kWarpgroupColumns = kHalves ? kColumns / kUsersOfStage : kColumns,
+    kSlabs = kWarpgroupRows / kSlabRows,
+    kSteps = kBlockK / kStepElements,
+    kSums = kWarpgroupColumns / 2,
+
+    // Blocks of a cluster have neighbouring tiles along the rows, or along the columns.
+    kClusterRows = Config::cluster_m,
+    kClusterColumns = Config::cluster_n,
+    kClusterSize = kClusterRows * kClusterColumns,
+    kReach = kClusterRows + kClusterColumns - 1,
+
+    // What a block copies of what its cluster shares. Parts of columns are of 8 at least; the last two may overlap.
+    kPartRows = kRows / kClusterColumns,
+    kPartColumns = (kColumns / 8 + kClusterRows - 1) / kClusterRows * 8,
+
+    kBytesRows = kRows * kRowBytes,
+    kBytesColumns = kColumns * kRowBytes,
+    kArrivingBytes = kBytesRows + kClusterRows * kPartColumns * kRowBytes,
+
+    // c leaves by a slab's rows and so many columns at a time.
+    kPieceColumns = 64,
+    kPieces = (kWarpgroupColumns + kPieceColumns - 1) / kPieceColumns,
+    kStoreBytes = kSlabRows * kRowBytes,
+  };
+  static_assert(!kPingPong || !kHalves, "warpgroups that take turns have whole tiles");
+  static_assert(kWarpgroupColumns % 8 == 0, "wgmma takes columns by 8");
+  static_assert(sizeof(T) == 2, "elements of 16 bits");
+  static_assert(kWarpgroupRows % kSlabRows == 0, "a warpgroup has whole slabs of 64 rows");
+  static_assert(kPartRows % 8 == 0 && kPartColumns <= kColumns, "blocks copy whole parts of 8 rows");
+
+  struct Storage {
+    alignas(1024) unsigned char rows[kStages][kBytesRows];
+    alignas(1024) unsigned char columns[kStages][kBytesColumns];
+    alignas(1024) unsigned char c[kConsumers][kStoreBytes];
+    u64 full[kStages];
+    u64 empty[kStages];
+  };
+};
+
+}  // namespace tilewright::gemm

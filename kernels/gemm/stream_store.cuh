@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The epilogue of the stream kernel: a warpgroup's sums become rows of c through shared memory, 16 bytes a thread, so that tiles
+// end at any multiple of 8.
+//
+// In warp w, lane l, with g = l / 4 and t = l % 4, sums 4j … 4j + 3 of a slab are of rows 16w + g and 16w + g + 8, columns
+// 8j + 2t and 8j + 2t + 1 (ptx/wgmma_steps.cuh). Where swap = 1 its rows are columns of c.
+
+#include "device/convert.cuh"
+#include "device/ptx/barrier.cuh"
+#include "device/ptx/stmatrix.cuh"
+#include "device/ptx/stmatrix_transposed.cuh"
+#include "device/vector.cuh"
+#include "epilogue.cuh"
+#include "stream_geometry.cuh"
+
+namespace tilewright::gemm {
+
+template <class Config>
+struct StreamStore {
+  using T = typename Config::dtype;
+  using G = StreamGeometry<Config>;
+  using E = Epilogue<Config>;
+  enum : int { kGroup = 8, kVec = 8 };
+
+  const T* bias;
+  const T* residual;
+  T* c;
+  i64 m, n;
+  int warpgroup;
+  int warp, lane;
+
+  // Writes the sums of the rows from `row` and the columns from `column` of the product.
+  __device__ __forceinline__ void store(unsigned char* buffer, float (&sums)[G::kSlabs][G::kSums], i64 row,
+                                        i64 column) const {
+#pragma unroll
+    for (int slab = 0; slab < G::kSlabs; ++slab) {
+      const i64 first_row = row + slab * G::kSlabRows;
+      finish(sums[slab], first_row, column);
+#pragma unroll
+      for (int piece = 0; piece < G::kPieces; ++piece) {
+        constexpr int kPieceSums = G::kPieceColumns / 2;
+        u32 pairs[kPieceSums / 2];
+#pragma unroll
+        for (int i = 0; i < kPieceSums / 2; ++i) {
+          const int index = piece * kPieceSums + 2 * i;
+          const float pair[2] = {index < G::kSums ? sums[slab][index < G::kSums ? index : 0] : 0.0f,
+                                 index < G::kSums ? sums[slab][index < G::kSums ? index + 1 : 0] : 0.0f};
+          pairs[i] = __builtin_bit_cast(u32, from_float<T>(pair));
+        }
+        const i64 first_column = column + piece * G::kPieceColumns;
+        const int left = G::kWarpgroupColumns - piece * G::kPieceColumns;
+        move(buffer, pairs, left < G::kPieceColumns ? left : G::kPieceColumns, first_row, first_column);
+      }
+    }
+  }
+
+  // A barrier of the warpgroup.
+  __device__ __forceinline__ void sync() const {
+    constexpr int kFirstBarrier = 1;
+    ptx::barrier_sync(static_cast<u32>(kFirstBarrier + warpgroup), G::kWarpgroup);
+  }
+
+  __device__ __forceinline__ int thread() const { return warp * kWarpSize + lane; }
+
+ private:
+  __device__ __forceinline__ int lane_row() const { return warp * 16 + lane / 4; }
+  __device__ __forceinline__ int lane_column() const { return lane % 4 * 2; }
+
+  // Bias, activation and residual of a slab.
+  __device__ __forceinline__ void finish(float (&values)[G::kSums], i64 first_row, i64 first_column) const {
+    if constexpr (!E::kHasBias && !E::kHasResidual && Config::act == "none") return;
+    float row_bias[2] = {};
+    if constexpr (E::kHasBias && G::kSwap) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const i64 at = first_row + lane_row() + half * 8;
+        if (at < n) row_bias[half] = to_float(bias[at]);
+      }
+    }
+#pragma unroll
+    for (int group = 0; group < G::kSums / 4; ++group) {
+      const i64 column = first_column + group * kGroup + lane_column();
+      float bias_pair[2] = {};
+      if constexpr (E::kHasBias && !G::kSwap) {
+        if (column < n) to_float(load_packed<2>(bias + column), bias_pair);
+      }
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const i64 row = first_row + lane_row() + half * 8;
+        float residual_pair[2] = {};
+        if constexpr (E::kHasResidual) {
+          if constexpr (G::kSwap) {
+#pragma unroll
+            for (int i = 0; i < 2; ++i) {
+              if (column + i < m && row < n) residual_pair[i] = to_float(residual[(column + i) * n + row]);
+            }
+          } else {
+            if (row < m && column < n) to_float(load_packed<2>(residual + row * n + column), residual_pair);
+          }
+        }
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+          float& value = values[group * 4 + half * 2 + i];
+          value = E::finish(value, G::kSwap ? row_bias[half] : bias_pair[i], residual_pair[i]);
+        }
+      }
+    }
+  }
+
+  // Units of 16 bytes of rows of 128, swizzled.
+  __device__ static __forceinline__ unsigned char* unit(unsigned char* buffer, int row, int index) {
+    return buffer + row * G::kRowBytes + (index ^ (row & 7)) * 16;
+  }
+
+  // `width` columns, of which `pairs` has four a group of 8.
+  template <int kPairs>
+  __device__ __forceinline__ void move(unsigned char* buffer, const u32 (&pairs)[kPairs], int width, i64 first_row,
+                                       i64 first_column) const {
+    // What was stored from the buffer before has been read.
+    if constexpr (G::kSwap) {
+      sync();
+    } else {
+      __syncwarp();
+    }
+#pragma unroll
+    for (int group = 0; group < kPairs / 2; group += 2) {
+      if (group * kGroup >= width) continue;
+      const u32 four[4] = {pairs[group * 2], pairs[group * 2 + 1], pairs[group * 2 + 2], pairs[group * 2 + 3]};
+      if constexpr (G::kSwap) {
+        ptx::stmatrix_x4_transposed(unit(buffer, (group + lane / 16) * kGroup + lane % 8, warp * 2 + lane / 8 % 2),
+                                    four);
+      } else {
+        ptx::stmatrix_x4(unit(buffer, warp * 16 + lane % 16, group + lane / 16), four);
+      }
+    }
+    if constexpr (G::kSwap) {
+      sync();
+      constexpr int kUnits = G::kRowBytes / 16;
+      const i64 at = first_row + thread() % kUnits * kVec;
+      for (int row = thread() / kUnits; row < width; row += G::kWarpgroup / kUnits) {
+        if (first_column + row < m && at < n) {
+          store_vector(c + (first_column + row) * n + at,
+                       load_vector<kVec>(reinterpret_cast<const T*>(unit(buffer, row, thread() % kUnits))));
+        }
+      }
+    } else {
+      __syncwarp();
+      const int units = width / kVec;
+      for (int i = lane; i < 16 * units; i += kWarpSize) {
+        const int row = warp * 16 + i / units, index = i % units;
+        const i64 column = first_column + index * kVec;
+        if (first_row + row < m && column < n) {
+          store_vector(c + (first_row + row) * n + column,
+                       load_vector<kVec>(reinterpret_cast<const T*>(unit(buffer, row, index))));
+        }
+      }
+    }
+  }
+};
+
+}  // namespace tilewright::gemm
