@@ -53,6 +53,8 @@ __device__ __forceinline__ void load_all(typename BackwardTiles<Config>::Storage
       load_rows<G::kParts, G::kKeys>(storage.k[of_keys], map_k, work.key_head, work.first_key, work.batch, full_k);
     } else {
       ptx::mbarrier_arrive(full_k);
+      // Nobody reads its values, but the next piece in this stage has the next phase.
+      if constexpr (G::kTakes) ptx::mbarrier_arrive(&storage.full_v[of_keys]);
     }
     if (!exists) return;
     if (is_first) ptx::grid_dependency_wait();
