@@ -16,6 +16,7 @@ bool Descriptor::write(std::span<const std::byte> bytes) const noexcept {
   while (!bytes.empty()) {
     const ssize_t put = ::write(number_, bytes.data(), bytes.size());
     if (put < 0 && errno == EINTR) continue;
+    if (put == 0) errno = ENOSPC;
     if (put <= 0) return false;
     bytes = bytes.subspan(static_cast<std::size_t>(put));
   }

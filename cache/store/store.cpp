@@ -262,8 +262,9 @@ std::uint64_t Store::winners_state() const {
     add(database.query("SELECT ifnull(max(id), 0) FROM spares"));
     add(database.query("SELECT binary FROM loss_models ORDER BY id"));
     add(database.query("SELECT id FROM pins UNION ALL SELECT since FROM pins"));
-    // Ids of winners are not used again (put_winners); those of a pack come with trials that have no sweep.
+    // Ids of winners are not used again (put_winners), but by those that come with a pack.
     add(database.query("SELECT ifnull(max(id), 0) FROM winners UNION ALL SELECT count(*) FROM winners"));
+    add(database.query("SELECT ifnull(max(id), 0) FROM packs"));
     return XXH3_64bits(state.data(), state.size() * sizeof(std::uint64_t));
   });
 }

@@ -31,6 +31,8 @@ constexpr std::size_t kNeighbours = 8;
 constexpr std::size_t kRequestsAtOnce = 32;
 // Looks among which one with a binary is looked for.
 constexpr std::size_t kWindow = 256;
+// Configs beside the base that are tried however late it is, until one of them has a time.
+constexpr int kOthersBeyondTheBudget = 4;
 
 /// The same winners, and the same trials by their rows.
 bool same(const Neighbours& a, const Neighbours& b) {
@@ -258,13 +260,19 @@ std::optional<Look> ProblemRun::next() {
   const std::vector<Look> looks = search_->ask(kWindow);
   if (looks.empty()) return std::nullopt;
   if (std::chrono::steady_clock::now() > deadline_) {
-    // The base is begun with, and may be the slowest by far: as a winner it would be served before what is near.
-    const auto& trials = search_->trials();
-    if (std::any_of(trials.begin(), trials.end(), [this](const auto& trial) {
-          return trial && timed(*trial) && trial->config != definition_.base;
-        })) {
-      return std::nullopt;
+    // The base is begun with, and may be the slowest by far: as a winner it would be served before what is near. So
+    // some others are looked at in any case.
+    int others = 0;
+    bool found = false;
+    bool other_found = false;
+    for (const auto& trial : search_->trials()) {
+      if (!trial || trial->status == TrialStatus::pruned) continue;
+      const bool other = trial->config != definition_.base;
+      others += other ? 1 : 0;
+      found = found || timed(*trial);
+      other_found = other_found || (other && timed(*trial));
     }
+    if (other_found || (found && others >= kOthersBeyondTheBudget)) return std::nullopt;
   }
   // What was compiled for another problem, or another sweep, is found as well, some at a time.
   std::size_t keys = 0;
