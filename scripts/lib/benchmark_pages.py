@@ -290,9 +290,11 @@ def readme_table(results):
               over_fastest(cell)] for cell in cells]))
     means = {part: [cell["over_fastest"][0] for cell in in_burst(judged(results[part]["figures"]["cells"]))]
              for part in HEAD_MEANS if part in results}
-    means = {part: f"[{HEAD_MEANS[part]}](docs/benchmarks/{part}.md) {geometric_mean(ratios):.3f} ({len(ratios)})"
+    means = {part: f"[{HEAD_MEANS[part]}](docs/benchmarks/{part}.md) {geometric_mean(ratios):.3f} ({len(ratios)}; "
+                   f"{min(ratios):.3f})"
              for part, ratios in means.items() if ratios}
-    sentences = [f"- Fastest peer / ours, geometric mean (cells): {', '.join(means.values())}."] if means else []
+    sentences = [f"- Fastest peer's time over ours, above 1 where ours is less, geometric mean (cells; least): "
+                 f"{', '.join(means.values())}."] if means else []
     if "tuner" in results and results["tuner"]["figures"]["to_a_winner_s"]:
         ratios = [arms["triton"]["median"] / arms["tilewright"]["median"]
                   for arms in results["tuner"]["figures"]["to_a_winner_s"].values()]
