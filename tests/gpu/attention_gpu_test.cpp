@@ -33,6 +33,7 @@ struct Case {
   const char* dims;
   const char* op = "attention";
   const char* implementation = "wgmma";
+  const char* with = "";  // that the text of a config has
 };
 
 void PrintTo(const Case& each, std::ostream* out) {
@@ -49,7 +50,10 @@ class GpuAttention : public OpOnGpu, public ::testing::WithParamInterface<Case> 
 
   [[nodiscard]] std::vector<Candidate> candidates(const Problem& problem) const {
     std::vector<Candidate> legal = expand(*op_, problem, device_->facts()).legal;
-    std::erase_if(legal, [](const Candidate& each) { return each.config.implementation != GetParam().implementation; });
+    std::erase_if(legal, [](const Candidate& each) {
+      return each.config.implementation != GetParam().implementation ||
+             each.config.text().find(GetParam().with) == std::string::npos;
+    });
     return legal;
   }
 
@@ -154,7 +158,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"dtype=bf16,causal=yes", "b=1,hq=4,hkv=4,sq=700,sk=400,d=64,dv=64", kBackward},
         Case{"dtype=bf16,causal=yes", "b=8,hq=32,hkv=32,sq=200,sk=330,d=128,dv=128", kBackward},
         Case{"dtype=bf16,causal=yes,deterministic=yes", "b=8,hq=32,hkv=16,sq=400,sk=330,d=64,dv=64", kBackward},
-        Case{"dtype=bf16,causal=yes,window=yes", "b=1,hq=2,hkv=2,sq=200,sk=700,d=96,dv=40", kBackward}));
+        Case{"dtype=bf16,causal=yes,window=yes", "b=1,hq=2,hkv=2,sq=200,sk=700,d=96,dv=40", kBackward},
+        // Blocks take several pieces, some of which have no queries.
+        Case{"dtype=bf16,causal=yes", "b=4,hq=40,hkv=40,sq=330,sk=330,d=64,dv=64", kBackward, "wgmma", "persistent=2"},
+        Case{"dtype=bf16,causal=yes,window=yes", "b=4,hq=40,hkv=40,sq=200,sk=700,d=128,dv=128", kBackward, "wgmma",
+             "persistent=2"}));
 
 /// An op of attention on Hopper, with tensors of a test's own.
 class OnTensors : public OpOnGpu {
