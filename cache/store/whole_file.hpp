@@ -12,8 +12,8 @@
 #include "cache/store/space.hpp"
 #include "cache/store/store.hpp"
 
-/// What is done with the file of a cache as a whole: sealed, copied, folded, digested, cleaned. Each call is of the
-/// Store's thread, and is one transaction that throws CacheError as the Store's own do; none of them is for a Batch.
+/// What is done with the file of a cache as a whole: sealed, copied, folded, digested, cleaned. Calls are of the
+/// Store's thread and throw CacheError as the Store's own do; none of them is for a Batch.
 namespace tilewright {
 
 struct WholeFile {

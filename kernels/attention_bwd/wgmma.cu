@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // attention_bwd on Hopper's tensor cores (wgmma_geometry.cuh has the plan). Three kernels: of each query delta = do·o
-// and lse to base 2, while dq's sums become zero; the products; dq from its sums.
+// and lse to base 2, while dq's sums become zero where nobody stores to them first; the products; dq from its sums.
 //
 //   map_q [d, hq, sq, b], map_do [dv, hq, sq, b]: boxes of 128 bytes × 1 × block_m × 1
 //   map_k [d, hkv, sk, b], map_v [dv, hkv, sk, b]: boxes of 128 bytes × 1 × 128 × 1; all swizzled by 128 bytes
 //   lse2, delta  f32 [b, hq, whole blocks of queries]; lse2 is infinite where a query sees no key, or is none
-//   turns        u32 [b, hq, blocks], where dq is to have the same bits at each launch
-//   counter      pieces taken beyond the first of each block
-//   sums         f32 [b, hq, blocks][block_m × block_d], in the order of registers
+//   turns        u32 [b, hq, blocks], where dq is to have the same bits at each launch; of two sums a tile, twice
+//   counter      pieces, or pairs of them, taken beyond the first of each block
+//   sums         f32 [b, hq, blocks][block_m × block_d], in the order of registers; of two sums a tile, twice
 
 #include "device/convert.cuh"
 #include "device/ptx/grid_dependency.cuh"

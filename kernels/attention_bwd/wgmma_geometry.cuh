@@ -105,7 +105,7 @@ struct BackwardProblem {
   i32 first, last;   // keys seen, as seen from the query's diagonal
   i32 query_blocks;  // of a head
   u32 together;      // key heads whose work is side by side
-  u32 pieces;        // of work: blocks of keys
+  u32 pieces;        // of work: blocks of keys; of pairs two, though one may have no keys
 };
 
 template <class Config>
@@ -153,7 +153,7 @@ struct BackwardWork {
   }
 };
 
-// The piece of work behind `index` that this block has: of pairs, the other one first.
+// The first piece of work of this block, and the one behind `index`: of a pair, the other one first.
 template <class G>
 __device__ __forceinline__ u32 first_piece() {
   return G::kPairs ? 2 * blockIdx.x : blockIdx.x;
@@ -165,7 +165,7 @@ __device__ __forceinline__ u32 next_piece(u32 index) {
 }
 
 // Blocks by number: `together` heads at a time, the first keys of all of them first. Where a mask is causal these are
-// seen by the most queries, so that short work comes last.
+// seen by the most queries, so that short work comes last. Pairs go head by head, the one in the middle first.
 template <class Config>
 __device__ __forceinline__ BackwardWork make_backward_work(const BackwardProblem& problem, u32 index) {
   using G = BackwardTiles<Config>;

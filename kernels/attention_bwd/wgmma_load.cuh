@@ -2,7 +2,7 @@
 #pragma once
 
 // The thread that copies: keys and values once, and queries with lse, and do with delta, step after step; and the one
-// that adds dq to its sums.
+// that adds dq to its sums, or two that take turns.
 
 #include "device/ptx/bulk_copy.cuh"
 #include "device/ptx/global_reduce.cuh"

@@ -4,7 +4,8 @@
 // 8, along m or along n; what k leaves of the last stage is multiplied by what there is of it; and tiles that would leave the
 // last wave short are cut along k (stream_schedule.cuh). docs/kernels/gemm.md.
 //
-//   a, b, c, residual   a multiple of 16 bytes in address and row length, layout nt, 16-bit elements
+//   a, b, c    a multiple of 16 bytes in address and row length, layout nt, 16-bit elements
+//   residual   a multiple of two elements
 
 #include "device/ptx/cluster.cuh"
 #include "device/ptx/fence.cuh"
