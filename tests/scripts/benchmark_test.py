@@ -107,7 +107,8 @@ class Pages(unittest.TestCase):
         with written("attention") as (folder, readme):
             benchmark_pages.write(folder, readme, False)
             text = (folder / "attention.md").read_text(encoding="utf-8")
-            self.assertIn("[attention](docs/benchmarks/attention.md) 1.200 (2; 1.200).", readme.read_text(encoding="utf-8"))
+            self.assertIn("[attention](docs/benchmarks/attention.md) 1.200 (2; 1.200).",
+                          readme.read_text(encoding="utf-8"))
         self.assertIn("| burst | causal | 64 | 1 | 1.200 (1.200) | 1.200 (1.200) |", text)
         self.assertIn("| burst | causal | 96 | bf16 | 8×1024 | 16/16 | 33.4 µs | 400 | 333 | 1.200 ±0.010 | cudnn | "
                       "wgmma (nearest) | 1.010 | - |", text)
