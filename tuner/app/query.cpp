@@ -50,6 +50,25 @@ std::vector<OpSpec> specs_of(const OpInterface& interface) {
   return specs;
 }
 
+/// warm_up() for one op.
+void warm_op(OpenPlace& open, const std::string& op, const std::function<bool()>& cancelled) {
+  const Store& store = open.store();
+  const OpInterface interface = store.interface_of(op).value();
+  for (const OpSpec& spec : specs_of(interface)) {
+    Problem problem{spec, {}};
+    for (const std::string& dim : interface.dims) problem.dims.emplace_back(dim, 1024);
+    for (const DeviceFacts& device : store.devices()) {
+      if (cancelled()) return;
+      const ProblemKey key{problem, interface.hash(), device.fingerprint()};
+      const std::vector<ShapeDims> tuned = store.tuned_near(key, MeasureMode::cold, 1);
+      if (tuned.empty()) continue;
+      for (std::size_t i = 0; i < problem.dims.size(); ++i) problem.dims[i].second = tuned.front()[i];
+      ++problem.dims.front().second;
+      static_cast<void>(query(open, read_problem_words({problem.key()}), key.device_fingerprint));
+    }
+  }
+}
+
 }  // namespace
 
 bool QueryResult::is_served() const {
@@ -72,7 +91,8 @@ QueryResult query(OpenPlace& open, const ProblemWords& words, const std::string&
     ServedLine& line = result.lines.emplace_back(ServedLine{asked, std::move(found.served)});
     line.expected = std::move(found.expected);
     line.own_bytes = bytes_of(interface, result.problem);
-    if (line.served.row) line.roofline = open.roofline(*line.served.row);
+    // What nobody timed is kept with another shape, whose bytes say nothing here.
+    if (line.served.row && line.served.row->winner.trial.timing) line.roofline = open.roofline(*line.served.row);
     if (!line.served.row && found.obstacle.empty()) {
       found.obstacle = failure_of_base(store, {result.problem, interface.hash(), device.fingerprint()}, current,
                                        open.definition(words.op));
@@ -87,22 +107,10 @@ QueryResult query(OpenPlace& open, const ProblemWords& words, const std::string&
 void warm_up(OpenPlace& open, const std::function<bool()>& cancelled) {
   const Store& store = open.store();
   for (const std::string& op : store.ops()) {
-    const OpInterface interface = store.interface_of(op).value();
-    for (const OpSpec& spec : specs_of(interface)) {
-      Problem problem{spec, {}};
-      for (const std::string& dim : interface.dims) problem.dims.emplace_back(dim, 1024);
-      for (const DeviceFacts& device : store.devices()) {
-        if (cancelled()) return;
-        const ProblemKey key{problem, interface.hash(), device.fingerprint()};
-        const std::vector<ShapeDims> tuned = store.tuned_near(key, MeasureMode::cold, 1);
-        if (tuned.empty()) continue;
-        for (std::size_t i = 0; i < problem.dims.size(); ++i) problem.dims[i].second = tuned.front()[i];
-        ++problem.dims.front().second;
-        try {
-          static_cast<void>(query(open, read_problem_words({problem.key()}), key.device_fingerprint));
-        } catch (const Error&) {  // Who asks is told.
-        }
-      }
+    if (cancelled()) return;
+    try {
+      warm_op(open, op, cancelled);
+    } catch (const Error&) {  // Who asks is told.
     }
   }
 }

@@ -172,7 +172,8 @@ Evidence show_winner(const QueryRequest& request) {
     Lookup found = look_up(store, interface, problem, device, current);
     if (!found.unread.empty()) throw CacheError(found.unread);
     if (found.served.row) {
-      const Roofline roofline = roofline_of(store, *found.served.row, request.place);
+      const Store::WinnerRow& row = *found.served.row;
+      const Roofline roofline = row.winner.trial.timing ? roofline_of(store, row, request.place) : Roofline{};
       lines.push_back({device.fingerprint(), std::move(found.served), roofline});
       decisions.push_back(fmt::format("{}", fmt::join(found.decisions, "\n  ")));
     }

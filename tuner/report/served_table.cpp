@@ -99,8 +99,8 @@ Placed place(const ServedLine& line) {
 
 std::vector<Source<ServedLine>> evidence_sources() {
   return {
-      {column("mode", "mode"), served([](const Row& row) { return Cell(std::string(name(row.mode))); })},
-      {column("measured_shape_key", "measured on"), served([](const Row& row) { return Cell(row.problem.key()); })},
+      {column("mode", "mode"), timed([](const Row& row) { return Cell(std::string(name(row.mode))); })},
+      {column("measured_shape_key", "measured on"), timed([](const Row& row) { return Cell(row.problem.key()); })},
       {column("speedup_over_base", "vs base", Unit::ratio),
        exact([](const Row& row) { return speedup_cell(row.winner); })},
       {breakable_column("runner_up", "runner-up"), exact([](const Row& row) { return runner_up_cell(row.winner); })},

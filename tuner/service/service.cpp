@@ -42,6 +42,7 @@ constexpr std::size_t kAnswerBytes = std::size_t{64} << 20;
 constexpr std::size_t kMostWaiting = 1024;
 /// Of two seconds, what connections get at the end.
 constexpr std::chrono::milliseconds kGrace{1500};
+constexpr std::chrono::seconds kWarmUp{20};
 
 /// Two at least, so that a table of a hundred thousand trials does not hold queries up.
 std::size_t worker_count() { return std::clamp(std::thread::hardware_concurrency(), 2U, 8U); }
@@ -203,12 +204,14 @@ void Service::Impl::add_routes() {
 }
 
 void Service::Impl::warm_up() {
+  // What is not read by then is read when it is asked for: a slow disk keeps nobody waiting for long.
+  const auto end = Clock::now() + kWarmUp;
   for (std::size_t i = worker_count(); i > 0; --i) {
     ++warming;
-    const bool posted = workers.post([this] {
+    const bool posted = workers.post([this, end] {
       try {
         static_cast<void>(watch.state());  // What is opened before that is stale.
-        app::warm_up(*watch.open(), [this] { return stopping.load(); });
+        app::warm_up(*watch.open(), [this, end] { return stopping || Clock::now() > end; });
       } catch (const std::exception&) {  // Who asks is told.
       }
       --warming;
