@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks what no compiler sees: licence lines, widths of documents and comments, left-over marks, paths of one machine,
-dead links, decoders without bounds."""
+dead links, decoders without bounds, how many words the pages have."""
 import pathlib
 import re
 import subprocess
@@ -23,6 +23,10 @@ FENCE = re.compile(r"[\s>]*(```|~~~)")
 ALONE = re.compile(r"[\s>]*([-*+] |\d+\. )?(!?\[[^\]]*\]\(\S*\)\S*|\S+)$")
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 HEADING = re.compile(r"^#+ (.*)$", re.M)
+# How many words all pages may have. Decisions and what a program writes do not count.
+MOST_WORDS = 35_000
+PAGE = re.compile(r"(docs/(?!decisions/|benchmarks/|cli\.md$).*\.md|README\.md|CONTRIBUTING\.md)$")
+GENERATED = re.compile(r"^<!-- scripts/benchmark report.*?(^<!-- until here[^\n]*\n|\Z)", re.M | re.S)
 
 
 def anchors(text):
@@ -97,9 +101,27 @@ def mistakes_of(path):
                     yield number, wrong
 
 
+def words(pages):
+    """How many words the pages have, a text by its path, as `wc -w` counts them."""
+    return sum(len(GENERATED.sub("", text).split()) for path, text in pages.items() if PAGE.match(path))
+
+
+def too_many_words(pages):
+    """In words, that the pages have become too long, and what to do; empty where they have not."""
+    if (found := words(pages)) <= MOST_WORDS:
+        return ""
+    return (f"the pages have {found:,} words, {MOST_WORDS:,} at most: cut {found - MOST_WORDS:,}, first what is said "
+            "twice, repeats a header or tells history")
+
+
 def main():
     count = 0
-    for path in tracked_files():
+    paths = tracked_files()
+    pages = {str(path): path.read_text(encoding="utf-8") for path in paths if PAGE.match(str(path))}
+    if wrong := too_many_words(pages):
+        print(wrong)
+        count += 1
+    for path in paths:
         if path.name == "LICENSE":
             continue
         for number, message in mistakes_of(path):

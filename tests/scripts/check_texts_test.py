@@ -1,4 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
+import contextlib
+import io
+import os
 import pathlib
 import sys
 import unittest
@@ -53,6 +56,33 @@ class Links(unittest.TestCase):
 
     def test_to_no_file_are_told(self):
         self.assertIn("leads nowhere", self.wrong("docs/nothing.md", ""))
+
+
+class Words(unittest.TestCase):
+    def test_of_pages_count_and_those_of_decisions_and_programs_do_not(self):
+        counted = ("README.md", "CONTRIBUTING.md", "docs/a.md", "docs/kernels/a.md", "docs/examples/a/README.md")
+        others = ("docs/decisions/a.md", "docs/benchmarks/a.md", "docs/cli.md", "CHANGELOG.md", "kernels/README.md")
+        self.assertEqual(check_texts.words(dict.fromkeys(counted + others, "# One\n\n| two | − |\n")), 7 * len(counted))
+
+    def test_between_the_marks_of_a_report_do_not_count(self):
+        page = "a\n<!-- scripts/benchmark report makes this -->\nb c\n<!-- until here -->\nd\n"
+        self.assertEqual(check_texts.words({"README.md": page}), 2)
+
+    def test_above_the_limit_are_told_with_what_to_do(self):
+        text = "word " * (check_texts.MOST_WORDS - 1)
+        self.assertEqual(check_texts.too_many_words({"README.md": "word", "docs/a.md": text}), "")
+        wrong = check_texts.too_many_words({"README.md": "a word", "docs/a.md": text})
+        self.assertIn("35,001 words, 35,000 at most: cut 1, ", wrong)
+
+    def test_above_the_limit_fail_the_check(self):
+        limit, check_texts.MOST_WORDS = check_texts.MOST_WORDS, 100
+        self.addCleanup(setattr, check_texts, "MOST_WORDS", limit)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(ROOT)
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            self.assertEqual(check_texts.main(), 1)
+        self.assertIn("words, 100 at most", printed.getvalue())
 
 
 if __name__ == "__main__":
