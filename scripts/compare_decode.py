@@ -11,17 +11,12 @@ A cell is a KIND-bBATCH-hHQxHKV-sTOKENS, with -pPAGE where tokens lie in pages; 
 to TOKENS) or long (one of TOKENS, the others a 64th of it). GB/s are of the keys and values of these lengths, of
 queries and results. The cache should have winners of these shapes: --sweep prints the commands.
 """
-import argparse
 import dataclasses
-import json
 import math
-import os
-import pathlib
 import re
 import sys
-import time
 
-from peers import record
+from peers import served_cells
 
 COLUMNS = 128
 CELLS = [*(f"full-b{b}-h{h}x8-s{s}" for h in (32, 64) for b in (1, 2, 4, 8) for s in (512, 1024, 2048, 4096)),
@@ -159,49 +154,10 @@ def line_of(result):
     return f"{result['cell']}: {', '.join(words)} [{result['served']}]"
 
 
-def main(words):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cache", help="the cache with the winners; default as for tilewright")
-    parser.add_argument("--library", help="libtilewright.so; default: in ../lib, or in a build folder")
-    parser.add_argument("--out", default="decode.json", help="a JSON file of the results (default: decode.json)")
-    parser.add_argument("--only", default="", help="only cells whose name this expression matches somewhere")
-    parser.add_argument("--rounds", type=int, default=15, help="rounds of each arm (default: 15)")
-    parser.add_argument("--json", metavar="FILE", help="write what scripts/benchmark report makes a page from, such as "
-                        "docs/benchmarks/decode.json")
-    parser.add_argument("--commit", help="to be written into the results; default: found")
-    parser.add_argument("--list", action="store_true", help="print the names of the cells and end")
-    parser.add_argument("--sweep", action="store_true", help="print the commands that tune the cells and end")
-    options = parser.parse_args(words)
-    cells = [Cell.of(name) for name in CELLS if re.search(options.only, name)]
-    if options.list or options.sweep:
-        for cell in cells:
-            dims = ",".join(f"{name}={value}" for name, value in cell.dims.items())
-            print(f'tilewright sweep "{cell.op}[dtype=bf16]{{{dims}}}"' if options.sweep else cell.name)
-        return 0
-    import torch
-
-    from peers import library
-    from peers.measure import describe_gpu
-    os.environ["TILEWRIGHT_LIBRARY"] = str(library.find_library(options.library))
-    stream = torch.cuda.Stream()
-    commit = options.commit or record.find_commit()
-    facts, results = {"commit": commit, "command": record.shown(__file__, words), **describe_gpu()}, []
-    with library.tilewright.Launcher(options.cache, misses="off") as opened:
-        for cell in cells:
-            began = time.monotonic()
-            try:
-                result = measure(cell, opened, options.rounds, stream)
-                results.append({**facts, **result, "measured_at": int(time.time()),
-                                "seconds": round(time.monotonic() - began, 3)})
-                print(line_of(results[-1]), flush=True)
-            except Exception as error:
-                print(f"{cell.name}: {type(error).__name__}: {error}", flush=True)
-            torch.cuda.empty_cache()
-    pathlib.Path(options.out).write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    if options.json and results:
-        record.write(options.json, record.make(results))
-    return 0 if len(results) == len(cells) else 1
+def problems(cell):
+    return [f"{cell.op}[dtype=bf16]{{{','.join(f'{name}={value}' for name, value in cell.dims.items())}}}"]
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(served_cells.run(sys.argv[1:], __file__, __doc__, {name: Cell.of(name) for name in CELLS}, problems,
+                              measure, line_of, has_page=True))

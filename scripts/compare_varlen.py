@@ -9,14 +9,12 @@ some sequences with float64. The cache should have winners of both: --sweep prin
 
 A cell is a dHEAD-sTOKENS-MASK: lengths are drawn from 1 to TOKENS, of queries and keys alike.
 """
-import argparse
-import json
 import math
-import os
-import pathlib
 import re
 import statistics
 import sys
+
+from peers import served_cells
 
 HEADS, SEQUENCES = 16, 64
 CELLS = [f"d{d}-s{s}-{mask}" for d in (64, 128) for s in (1024, 4096) for mask in ("full", "causal")]
@@ -107,44 +105,12 @@ def measure(name, launcher, rounds, stream):
             "tflops": {arm: flops[arm] / ns[arm] / 1e3 for arm in ns}}
 
 
-def main(words):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cache", help="the cache with the winners; default as for tilewright")
-    parser.add_argument("--library", help="libtilewright.so; default: in ../lib, or in a build folder")
-    parser.add_argument("--out", default="varlen.json", help="a JSON file of the results (default: varlen.json)")
-    parser.add_argument("--only", default="", help="only cells whose name this expression matches somewhere")
-    parser.add_argument("--rounds", type=int, default=15, help="rounds of each arm (default: 15)")
-    parser.add_argument("--commit", default="unknown", help="to be written into the results")
-    parser.add_argument("--list", action="store_true", help="print the names of the cells and end")
-    parser.add_argument("--sweep", action="store_true", help="print the commands that tune the cells and end")
-    options = parser.parse_args(words)
-    cells = [name for name in CELLS if re.search(options.only, name)]
-    if options.list or options.sweep:
-        for name in cells:
-            print("\n".join(f'tilewright sweep "{each}"' for each in problems(name)) if options.sweep else name)
-        return 0
-    import torch
-
-    from peers import library
-    from peers.measure import describe_gpu
-    os.environ["TILEWRIGHT_LIBRARY"] = str(library.find_library(options.library))
-    stream = torch.cuda.Stream()
-    facts, results = {"commit": options.commit, **describe_gpu()}, []
-    with library.tilewright.Launcher(options.cache, misses="off") as opened:
-        for name in cells:
-            try:
-                result = measure(name, opened, options.rounds, stream)
-            except Exception as error:  # the others are measured all the same
-                print(f"{name}: {type(error).__name__}: {error}", flush=True)
-                continue
-            results.append({**facts, **result})
-            packed, alike = (result["tflops"][arm] for arm in ("varlen", "dense"))
-            print(f"{name}: varlen {packed:.0f} dense {alike:.0f} TFLOP/s, varlen / dense {packed / alike:.3f}, error "
-                  f"{result['error']:.1e}", result["served"], flush=True)
-            torch.cuda.empty_cache()
-    pathlib.Path(options.out).write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    return 0 if len(results) == len(cells) else 1
+def line_of(result):
+    packed, alike = (result["tflops"][arm] for arm in ("varlen", "dense"))
+    return (f"{result['cell']}: varlen {packed:.0f} dense {alike:.0f} TFLOP/s, varlen / dense {packed / alike:.3f}, "
+            f"error {result['error']:.1e} {result['served']}")
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(served_cells.run(sys.argv[1:], __file__, __doc__, {name: name for name in CELLS}, problems, measure,
+                              line_of))
