@@ -4,6 +4,7 @@ Nothing on them is typed: the same files give the same text."""
 import json
 import math
 import pathlib
+import shlex
 import sys
 import textwrap
 
@@ -245,8 +246,23 @@ def facts(result):
             f"`{result['commit'][:12]}`, {result['date']}. `{again}` measures it again, in {result['seconds']} s.")
 
 
+def quoted(word):
+    """A word of a command for a shell, with double quotes about single ones where that is the same."""
+    return f'"{word}"' if "'" in word and not set('"$`\\!') & set(word) else shlex.quote(word)
+
+
+def wrapped(command):
+    """A command in lines of at most 120 characters, as far as its words allow."""
+    lines = [""]
+    for word in map(quoted, shlex.split(command)):
+        if lines[-1] and len(lines[-1]) + len(word) > 117:  # a space and ` \\` besides
+            lines.append("   ")
+        lines[-1] += f" {word}" if lines[-1] else word
+    return " \\\n".join(lines)
+
+
 def page(part, result):
-    commands = "\n".join(["```sh", *result["commands"], "```"])
+    commands = "\n".join(["```sh", *map(wrapped, result["commands"]), "```"])
     parts = [f"# {TITLES[part]}", f"{facts(result)} [measuring.md](../measuring.md) has the method.",
              *PAGES[part](result["figures"]),
              *(["Missing: " + "; ".join(result["missing"]) + "."] if result.get("missing") else []),

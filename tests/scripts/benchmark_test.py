@@ -7,6 +7,7 @@ import importlib.util
 import io
 import json
 import pathlib
+import shlex
 import sys
 import tempfile
 import unittest
@@ -94,6 +95,14 @@ class Pages(unittest.TestCase):
                 for fact in ("0123456789ab", "NVIDIA H200", "580.1", "2026-01-02", f"scripts/benchmark {part} --brief"):
                     self.assertIn(fact, text)
                 self.assertLessEqual(max(len(line) for line in text.splitlines() if line[0:1] != "|"), 120)
+
+    def test_commands_go_on_in_the_next_line_and_are_the_same_to_a_shell(self):
+        words = ["scripts/x.py", "--sweep", "softmax --shapes 'rows=1,2'", "--only", 'a"b', *["word"] * 40]
+        command = shlex.join(words)
+        shown = benchmark_pages.wrapped(command)
+        self.assertLessEqual(max(map(len, shown.splitlines())), 120)
+        self.assertIn('''"softmax --shapes 'rows=1,2'" --only 'a"b' word''', shown)
+        self.assertEqual(shlex.split(shown.replace("\\\n", "")), words)
 
     def test_of_cells_have_means_of_those_with_a_verdict_alone(self):
         with written("rows") as (folder, readme):
