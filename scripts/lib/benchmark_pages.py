@@ -80,6 +80,14 @@ def over_fastest(cell):
     return f"({text})" if cell["no_verdict"] else text
 
 
+def over_product(cell):
+    """With the fit of what serves the product where that is another's."""
+    if "over_product" not in cell:
+        return "-"
+    fit = cell["product_fit"]
+    return f"{cell['over_product']:.3f}" + f" ({fit})" * (fit != "exact")
+
+
 def peers_of(cells):
     return [name for name in PEERS if any(name in cell["peers_ns"] for cell in cells)]
 
@@ -87,13 +95,15 @@ def peers_of(cells):
 def cells_table(cells):
     peers = peers_of(cells)
     rate = "TFLOP/s" if "tflops" in cells[0] else "of ceiling"
+    beside = any("over_product" in cell for cell in cells)
     rows = [[f"`{cell['op']}`", cell["shape"], cell["dtype"], time_text(cell["ns"]),
              *(time_text(cell["peers_ns"][name]) if name in cell["peers_ns"] else "-" for name in peers),
              over_fastest(cell), cell["fastest"] or "-",
              f"{cell['tflops']:.0f}" if "tflops" in cell else percent(cell["share_of_ceiling"]),
+             *([over_product(cell)] if beside else []),
              cell["fit"], "; ".join(cell["inaccurate"]) or "good"] for cell in cells]
     return table(["op", "shape", "dtype", "Tilewright", *(PEERS[name] for name in peers), "fastest peer / ours",
-                  "it is", rate, "served", "accuracy"], rows)
+                  "it is", rate, *(["ours / its gemm"] if beside else []), "served", "accuracy"], rows)
 
 
 def summary(cells):
@@ -115,6 +125,12 @@ def method(figures, more=""):
 
 def cells_page(figures):
     return [summary(figures["cells"]), method(figures), cells_table(figures["cells"])]
+
+
+def ops_page(figures):
+    """With a line an op."""
+    first, *rest = cells_page(figures)
+    return [first, groups_table(figures["cells"], ("op",)), *rest]
 
 
 def groups_of(cells, *names):
@@ -236,7 +252,7 @@ def untuned_page(figures):
 
 
 PAGES = {"rows": cells_page, "gemm": cells_page, "attention": attention_page, "attention_bwd": attention_page,
-         "decode": decode_page, "gradients": cells_page, "fused": cells_page, "tuner": tuner_page,
+         "decode": decode_page, "gradients": ops_page, "fused": ops_page, "tuner": tuner_page,
          "launch": launch_page, "untuned": untuned_page}
 
 

@@ -210,7 +210,25 @@ class Overwriting:
         return self.function(self.own[i], self.sets.inputs[i])
 
 
+def _in_heads(x):
+    """Tokens as sequences of as many as there are positions."""
+    return x.view(-1, min(x.shape[0], POSITIONS), x.shape[1] // HEAD, HEAD)
+
+
+def _liger_rope(sets):
+    from liger_kernel.ops import rope
+    twice = [[torch.cat((each[name], each[name]), -1) for name in ("cos", "sin")] for each in sets.inputs]
+    angles = {id(each): tables for each, tables in zip(sets.inputs, twice)}
+
+    def rotate(own, given):
+        return tuple(x.transpose(1, 2).reshape(own[0].shape) for x in rope.rope_forward(
+            *(_in_heads(x).transpose(1, 2) for x in own), *angles[id(given)])[:2])
+    return Overwriting(sets, ("q", "k"), rotate)
+
+
 def liger(cell, sets):
+    if cell.op == "rope":
+        return _liger_rope(sets)
     if cell.op == "rmsnorm_bwd":
         from liger_kernel.ops import rms_norm
         kept = [rms_norm.rms_norm_forward(each["x"], each["weight"], SCALARS["eps"], 0.0, "llama", None)
@@ -233,6 +251,10 @@ def quack(cell, sets):
     if cell.op == "softmax_bwd":
         from quack.softmax import softmax_bwd
         return lambda i: softmax_bwd(sets.inputs[i]["dy"], sets.inputs[i]["y"])
+    if cell.op == "rope":
+        from quack.rotary import apply_rotary
+        return lambda i: tuple(apply_rotary(_in_heads(sets.inputs[i][name]), sets.inputs[i]["cos"],
+                                            sets.inputs[i]["sin"]).flatten(2).flatten(0, 1) for name in ("q", "k"))
     if cell.op == "cross_entropy":
         from quack.cross_entropy import cross_entropy_fwd
         has_gradient = ("grad", "yes") in cell.attributes

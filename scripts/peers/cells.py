@@ -195,6 +195,11 @@ class Cell:
         return len(self.name) * 1000003 + self.rows * 31 + self.cols
 
     @property
+    def copied(self):
+        """Elements of the copy that moves as many bytes, by as many reads."""
+        return max(1, self.bytes // ((self.reads + 1) * ELEMENT_BYTES[self.dtype]))
+
+    @property
     def reads(self):
         """Bytes read for each one written: the whole number from 1 to 3 that is nearest."""
         read, written = self.traffic()
@@ -231,9 +236,9 @@ def variants():
     yield "bias_act_dropout_bwd", (("act", "gelu"),), BACKWARD_SHAPES
     for grad in ("no", "yes"):
         yield "cross_entropy", (("grad", grad),), VOCABULARIES
+    yield "rope", (("style", "halved"), ("norm", "no")), ROPE_SHAPES
     for op in ("embedding", "embedding_bwd"):
         yield op, (), TOKEN_SHAPES
-    yield "rope", (("style", "halved"), ("norm", "no")), ROPE_SHAPES
 
 
 def parse_shape(text):

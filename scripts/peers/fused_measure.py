@@ -13,6 +13,12 @@ class FusedMeasurer(gemm_measure.GemmMeasurer):
             return fused_torch.Unfused(self.launcher, cell, sets)
         return super()._peer(name, cell, sets, result)
 
+    def _add_ceiling(self, launches, cell, sets, result):
+        """What an epilogue is held to is its product without it."""
+        if cell.op not in ("gemm_gated", "mlp"):
+            self._add(launches, result, "product", lambda: fused_torch.Product(self.launcher, cell, sets))
+            result["product"] = launches["product"].served if "product" in launches else {}
+
     def _check(self, cell, sets, launches, result):
         """What torch drops is not what we drop."""
         outputs = self._outputs_by_arm(launches, result, sets)

@@ -91,10 +91,13 @@ class Unfused:
         for call in self.steps[i]:
             call(stream)
 
-    def _call(self, op, attributes, dims, *values):
+    def _op(self, op, attributes):
         inside = ",".join([f"dtype={self.cell.dtype}", *(f"{name}={value}" for name, value in attributes.items())])
+        return self.launcher.op(f"{op}[{inside}]")
+
+    def _call(self, op, attributes, dims, *values):
         values = [value.data_ptr() if isinstance(value, torch.Tensor) else value for value in values]
-        return self.launcher.op(f"{op}[{inside}]").call(dims, values)
+        return self._op(op, attributes).call(dims, values)
 
     def _product(self, a, b, c, *added, **attributes):
         return self._call("gemm", attributes, (a.shape[0], b.shape[0], a.shape[1]), a, b, *added, c)
@@ -132,6 +135,19 @@ class Unfused:
                               residual="yes"),
                 self._call(cell.op.removeprefix("gemm_add_"), {}, (m, n), outputs["s"], *vectors, outputs["y"],
                            ctypes.c_float(SCALARS["eps"]))]
+
+
+class Product(Unfused):
+    """Our gemm with the same epilogue, but for what the op adds."""
+
+    def _steps(self, sets, i):
+        cell, inputs, outputs = self.cell, sets.inputs[i], sets.outputs[i]
+        added = [inputs[name] for name in ("bias", "residual") if name in inputs]
+        named = {name: value for name, value in cell.attributes if name in ("bias", "act")}
+        named["residual"] = "yes" if "residual" in inputs else "no"
+        self.served = self._op("gemm", named).query(cell.dims)
+        out = outputs["c" if cell.op == "gemm_dropout" else "s"]
+        return [self._product(inputs["a"], inputs["b"], out, *added, **named)]
 
 
 def exact(cell, inputs, rows):

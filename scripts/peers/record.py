@@ -78,6 +78,9 @@ def cell_figures(result):
         "fastest": fastest and fastest[0], "over_fastest": fastest and list(fastest[1:]),
         "no_verdict": verdicts.without_verdict(result), "fit": served.get("fit", "exact"),
         "implementation": served.get("config", "").split("{")[0], "inaccurate": verdicts.accuracy_faults(result)}
+    if "product" in result["arms"]:
+        figures["over_product"] = 1 / result["arms"]["product"]["over_tilewright"]["median"]
+        figures["product_fit"] = result.get("product", {}).get("fit", "exact")
     if result["op"] in ("attention", "attention_bwd"):
         figures |= _attention(result)
     if "flops" in result:

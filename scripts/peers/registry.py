@@ -43,9 +43,13 @@ def _stores_sum(cell):
     return cell.op == "add_rmsnorm" and ("store", "yes") in cell.attributes
 
 
+def _is_halved_rope(cell):
+    return cell.op == "rope" and {("style", "halved"), ("norm", "no")} <= set(cell.attributes)
+
+
 def _liger_has(cell):
     if cell.op in BACKWARD:
-        return cell.op in ("rmsnorm_bwd", "layernorm_bwd", "swiglu_bwd")
+        return cell.op in ("rmsnorm_bwd", "layernorm_bwd", "swiglu_bwd") or _is_halved_rope(cell)
     return (cell.op in ("softmax", "rmsnorm", "layernorm") or _stores_sum(cell)
             or (cell.op == "swiglu" and ("layout", "split") in cell.attributes))
 
@@ -59,7 +63,7 @@ def _quack_has(cell):
     if _is_fused(cell):
         return cell.op == "gemm_gated" or (cell.op == "mlp" and (cell["gated"] == "yes" or cell["act"] in QUACK_ACTS))
     if cell.op in BACKWARD:
-        return cell.op in ("softmax_bwd", "rmsnorm_bwd", "layernorm_bwd") or (
+        return cell.op in ("softmax_bwd", "rmsnorm_bwd", "layernorm_bwd") or _is_halved_rope(cell) or (
             cell.op == "cross_entropy" and cell.cols % 8 == 0)
     if not _is_gemm(cell):
         return cell.op in ("softmax", "rmsnorm", "layernorm") or _stores_sum(cell)

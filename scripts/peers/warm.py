@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 
+from .fused_cells import DIMS as FUSED
 from .statistics import median
 
 
@@ -19,6 +20,9 @@ def share_disk_caches(folder):
     os.environ.setdefault("TRITON_CACHE_DIR", str(folder / "triton"))
     # One process a core already; and the same in all of them, since it may be part of the caches' keys.
     os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
+    os.environ.setdefault("QUACK_CACHE_DIR", str(folder / "quack"))
+    # Its kernels are kept; which config is fastest is found out by the measuring process.
+    os.environ.setdefault("QUACK_FORCE_CACHE_UPDATE", "1")
 
 
 def configure_torch():
@@ -74,22 +78,30 @@ def work(cells, warm, peers):
                 return
         warm.mark(cell, what)
 
-    def compile_all(cell, candidates, dear):
+    def compile_all(cell, candidates, named):
         arms.configure(cell)
         sets = arms.Sets(cell, 1, generator)
-        if not dear and "compile" in registry.expected(cell, peers):
+        if "compile" in named:
             # One that fails will fail when it is measured, too, and say why in the result.
             attempt(cell, "torch.compile", lambda: arms.compiled(cell, sets), True)
+        for name in named:
+            if name != "compile":
+                attempt(cell, name, lambda name=name: arms.MAKERS[name](cell, sets)(0), False)
         for candidate in candidates:
             attempt(cell, candidate.name, lambda: candidate.compile(sets.inputs[0], sets.outputs[0]), False)
 
     # What takes long last: there may be no time left for it.
     for dear in (False, True):
         for cell in cells:
-            candidates = triton_peer.candidates(cell) if "triton" in registry.expected(cell, peers) else []
+            expected = registry.expected(cell, peers)
+            candidates = triton_peer.candidates(cell) if "triton" in expected else []
             candidates = [each for each in candidates if each.is_dear == dear]
-            if candidates or ("compile" in peers and not dear):
-                compile_all(cell, candidates, dear)
+            # QuACK's products are searched for, by a pool of processes of its own.
+            is_product = cell.op == "gemm" or cell.op in FUSED
+            jit = ("compile",) if is_product else ("compile", "liger", "quack")
+            named = [name for name in jit if name in expected and not dear]
+            if candidates or named:
+                compile_all(cell, candidates, named)
                 torch.cuda.empty_cache()
 
 

@@ -129,6 +129,13 @@ class Pages(unittest.TestCase):
         self.assertIn("No cell has a verdict.", text)
         self.assertIn("| full | 64 | 32/8 | 8192 | 16 | 505.0 µs | - | - | 4.30 | 1.010 | split | - |", text)
 
+    def test_of_fused_products_have_the_product_without_more_beside(self):
+        cell = {**CELL, "op": "gemm_dropout", "tflops": 700.0, "over_product": 1.02, "product_fit": "nearest"}
+        figures = {"versions": {}, "cells": [cell, {**CELL, "op": "mlp", "tflops": 700.0}]}
+        text = benchmark_pages.page("fused", {**result("rows"), "part": "fused", "figures": figures})
+        self.assertIn("| 1.020 (nearest) |", text)
+        self.assertIn("| gemm_dropout | 1 | 1.200 (1.200) |", text)
+
     def test_put_the_readmes_table_between_its_marks(self):
         with written(*FIGURES) as (folder, readme):
             benchmark_pages.write(folder, readme, False)
@@ -192,16 +199,29 @@ class Measuring(unittest.TestCase):
         self.assertAlmostEqual(made[0]["worst"], 0.5)
 
     def test_of_untuned_shapes_share_the_parts_budget_and_keep_what_was_judged(self):
-        answers = iter([json.dumps({"rows": [{"loss": 0.25}, {"loss": None}]}), ""])
+        answers = iter([json.dumps({"rows": [{"loss": 0.25}, {"loss": None}]}), "", "", ""])
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
             bench, calls = self.bench(folder, lambda words, _: next(answers) if words[1] == "regret" else "")
             bench.begin("untuned")
             made = benchmark.untuned(bench)["specs"]
         budgets = [words[words.index("--budget") + 1] for words in calls if "regret" in words]
-        self.assertEqual(budgets, ["23s", "45s"], "a third of the time of each; nothing was used here")
-        self.assertEqual([(each["spec"], each["asked"], each["judged"]) for each in made], [("softmax", 8, 1)])
-        self.assertEqual(len(bench.missing), 1)
-        self.assertIn("gemm", bench.missing[0])
+        self.assertEqual(budgets, ["11s", "15s", "23s", "45s"], "a third of the time of each; nothing was used here")
+        self.assertEqual([(each["spec"], each["asked"], each["judged"]) for each in made], [("softmax", 10, 1)])
+        self.assertEqual(len(bench.missing), 3)
+        self.assertIn("gemm", bench.missing[2])
+
+    def test_of_gradients_sweep_the_copies_of_their_cells_before(self):
+        with tempfile.TemporaryDirectory() as folder, \
+                mock.patch.object(benchmark, "find", lambda name, _=None: benchmark.Place(name, name)):
+            bench, calls = self.bench(folder, lambda *_: "")
+            bench.commands = ["compare_peers.py"]
+            with self.assertRaisesRegex(benchmark.Failed, "measured no cell"):
+                benchmark.gradients(bench)
+        swept = {words[4]: words[words.index("--shapes") + 1] for words in calls if words[1:3] == ["sweep", "copy"]}
+        self.assertIn("33554432", swept["reads=2"], "softmax_bwd of 8192x4096")
+        sizes = [int(each) for each in swept["reads=1"].removeprefix("n=").split(",")]
+        self.assertTrue(all(b > 1.02 * a for a, b in zip(sizes, sizes[1:])), "one serves all that are near it")
+        self.assertIn("scripts/compare_peers.py", calls[-1])
 
     def test_of_decode_keeps_what_its_script_wrote(self):
         def answer(words, real):

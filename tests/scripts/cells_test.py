@@ -86,6 +86,12 @@ class Traffic(unittest.TestCase):
         self.assertEqual(cell("swiglu", "3x5", layout="packed").traffic(), (60, 30))
         self.assertEqual(cell("mul", "3x5", dtype="f32", act="none").traffic(), (120, 60))
 
+    def test_is_that_of_a_copy_of_as_many_elements(self):
+        softmax = cell("softmax_bwd", "8192x4096")
+        self.assertEqual((softmax.reads, softmax.copied), (2, 8192 * 4096))
+        cross_entropy = cell("cross_entropy", "2x1000", grad="no")
+        self.assertEqual((cross_entropy.reads, cross_entropy.copied), (3, (4000 + 16 + 16) // 8))
+
     def test_is_compared_with_the_nearest_ratio(self):
         self.assertEqual(cell("softmax").reads, 1)
         self.assertEqual(cell("rmsnorm").reads, 1)

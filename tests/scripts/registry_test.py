@@ -35,8 +35,10 @@ class Expected(unittest.TestCase):
 
     def test_of_the_way_back_are_those_that_have_it(self):
         for op, more in (("softmax_bwd", ["quack"]), ("rmsnorm_bwd", ["liger", "quack"]), ("swiglu_bwd", ["liger"]),
-                         ("bias_act_dropout_bwd", []), ("cross_entropy", ["quack"])):
+                         ("bias_act_dropout_bwd", []), ("cross_entropy", ["quack"]), ("embedding_bwd", [])):
             self.assertEqual(peers_of(cells_of(op)[0]), ["eager", "compile"] + more, op)
+        rope = cells.make_cells(["bf16"], ["64x4096"], ops=["rope"])[0]
+        self.assertEqual(peers_of(rope), ["eager", "compile", "liger", "quack"])
         odd = cells.make_cells(["bf16"], ["64x127"], ops=["cross_entropy"])[0]
         self.assertNotIn("quack", peers_of(odd), "it takes whole vectors alone")
 
