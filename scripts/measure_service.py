@@ -8,8 +8,8 @@
 
 Starts the program on the cache, read-only, and asks for all problems that have a winner, in a drawn order (exact), and
 for shapes that nobody tuned, no two the same (nearest). Requests are sent when they are due and not when an answer has
-come, so that a late answer delays no other and counts whole: the time of each is from when it was due. Prints a table.
-It needs Python alone; client and service share the machine's cores.
+come, so that a late answer delays no other and counts whole: the time of each is from when it was due. Prints a table;
+--json writes it, too (scripts/benchmark service). It needs Python alone; client and service share the machine's cores.
 
 With --beside-sweep it measures instead how much slower so many queries a second make a sweep of the emulator with
 --jobs 1 on the cache that is served: sweeps with and without them in turns, each pair on a new copy of the cache.
@@ -138,11 +138,13 @@ def resident_mib(pid):
 
 
 def row(name, asked, outcome):
+    """Prints it, and returns what was printed."""
     times, wrong, rate = outcome
     share = {f"p{100 * part:g}": times[min(len(times) - 1, int(part * len(times)))] for part in (0.5, 0.99, 0.999)}
     figures = "  ".join(f"{label} {value:8.2f} ms" for label, value in share.items())
     print(f"{name:8}  asked {asked:6}/s  answered {rate:8.1f}/s  {figures}  max {times[-1]:8.2f} ms"
           f"  not 200: {wrong or 0}", flush=True)
+    return {"asked": asked, "answered": rate, "ms": {**share, "max": times[-1]}, "not_200": sum(wrong.values())}
 
 
 def sweep_seconds(options, service_cache, targets, rate):
@@ -203,12 +205,14 @@ def main():
     parser.add_argument("--beside-sweep", type=int, default=0, metavar="RATE", help="queries a second beside a sweep")
     parser.add_argument("--rounds", type=int, default=8, help="pairs of sweeps")
     parser.add_argument("--sweep", default="rows=2,4 cols=64", help="the shapes that are swept")
+    parser.add_argument("--json", metavar="FILE", help="write the table as JSON")
     options = parser.parse_args()
     rng = random.Random(options.seed)
     service, port = start(options.program, options.cache)
     try:
         keys = tuned_problems(port)
-        print(f"{len(keys)} problems have a winner; {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+        made = {"problems": len(keys), "load": os.getloadavg()[0]}
+        print(f"{len(keys)} problems have a winner; {os.cpu_count()} cores, load {made['load']:.1f}")
         exact = iter(lambda: target_of(rng.choice(keys)), None)
         if options.beside_sweep:
             # Of the GPU alone: for the emulator, which the sweep adds, each would be a shape that nobody tuned.
@@ -217,9 +221,11 @@ def main():
         get(port, "/readyz")
         for key in keys:  # Each once, so that what is measured is the steady state.
             get(port, target_of(key))
-        row("exact", options.exact, load(port, exact, options.exact, options.seconds, options.connections))
+        made["exact"] = row("exact", options.exact,
+                            load(port, exact, options.exact, options.seconds, options.connections))
         nearest = untuned(rng, [key for key in keys if "," in key.split("{")[1]])
-        row("nearest", options.nearest, load(port, nearest, options.nearest, options.seconds, options.connections))
+        made["nearest"] = row("nearest", options.nearest,
+                              load(port, nearest, options.nearest, options.seconds, options.connections))
         before = resident_mib(service.pid)
         streams = []
         for _ in range(options.streams):
@@ -227,8 +233,12 @@ def main():
             streams[-1].sendall(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
         for stream in streams:
             stream.recv(4096)
-        print(f"{len(streams)} listeners: {resident_mib(service.pid) - before:.1f} MiB more, {before:.1f} MiB before")
-        row("beside", options.exact, load(port, exact, options.exact, options.seconds, options.connections))
+        made["listeners"] = {"count": len(streams), "mib": resident_mib(service.pid) - before, "before_mib": before}
+        print(f"{len(streams)} listeners: {made['listeners']['mib']:.1f} MiB more, {before:.1f} MiB before")
+        made["beside"] = row("beside", options.exact,
+                             load(port, exact, options.exact, options.seconds, options.connections))
+        if options.json:
+            pathlib.Path(options.json).write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
     finally:
         service.terminate()
         service.wait()

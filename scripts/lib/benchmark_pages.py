@@ -13,7 +13,7 @@ TITLES = {"rows": "Row and elementwise ops beside their peers", "gemm": "Matrix 
           "decode": "Attention of the last token beside its peers",
           "gradients": "Gradients of row ops beside their peers", "fused": "Fused products beside their peers",
           "tuner": "How long tuning takes", "launch": "What a launch costs the host",
-          "untuned": "What untuned shapes lose"}
+          "untuned": "What untuned shapes lose", "service": "How fast the service answers"}
 FACTS = ["commit", "device", "driver", "date", "cores", "brief", "seconds", "commands", "figures"]
 PEERS = {"eager": "eager", "compile": "torch.compile", "cublaslt": "cuBLASLt", "triton": "Triton", "quack": "QuACK",
          "liger": "Liger", "unfused": "unfused", "cudnn": "cuDNN", "flash2": "FlashAttention 2",
@@ -251,14 +251,30 @@ def untuned_page(figures):
             table(["spec, bf16", "served", "judged", "mean", "median", "95 %", "worst", "wrong"], rows)]
 
 
+def service_page(figures):
+    def row(what, name):
+        found = figures[name]
+        return [what, found["asked"], f"{found['answered']:.0f}",
+                *(f"{found['ms'][which]:.1f} ms" for which in ("p50", "p99", "p99.9", "max")), found["not_200"]]
+    listeners = figures["listeners"]
+    return [f"`tilewright serve` over {figures['problems']} tuned problems, asked by a client on the same cores (load "
+            f"{figures['load']:.1f} before). A time is from when a request was due, sent or not.",
+            table(["queries", "asked a second", "answered", "p50", "p99", "p99.9", "latest", "not 200"],
+                  [row("tuned shapes, each asked before", "exact"), row("untuned shapes, no two the same", "nearest"),
+                   row(f"tuned shapes beside {listeners['count']} listeners", "beside")]),
+            f"{listeners['count']} listeners take {listeners['mib']:.1f} MiB, and the service "
+            f"{listeners['before_mib']:.0f} MiB before."]
+
+
 PAGES = {"rows": cells_page, "gemm": cells_page, "attention": attention_page, "attention_bwd": attention_page,
          "decode": decode_page, "gradients": ops_page, "fused": ops_page, "tuner": tuner_page,
-         "launch": launch_page, "untuned": untuned_page}
+         "launch": launch_page, "untuned": untuned_page, "service": service_page}
 
 
 def facts(result):
     again = f"scripts/benchmark {result['part']}{' --brief' if result['brief'] else ''}"
-    return (f"One {result['device']}, driver {result['driver']}, {result['cores']} cores, commit "
+    driver = f", driver {result['driver']}" if result["driver"] else ""
+    return (f"One {result['device']}{driver}, {result['cores']} cores, commit "
             f"`{result['commit'][:12]}`, {result['date']}. `{again}` measures it again, in {result['seconds']} s.")
 
 
@@ -343,7 +359,8 @@ def readme_table(results):
     parts += ["\n".join(sentences)] if sentences else []
     measured = {}
     for result in results.values():
-        measured.setdefault((result["device"], result["driver"]), []).append(result["date"])
+        if result["driver"]:
+            measured.setdefault((result["device"], result["driver"]), []).append(result["date"])
     parts += [f"One {device}, driver {driver}, {' to '.join(sorted({min(dates), max(dates)}))}; other peers took no "
               "part ([all figures, with commits](docs/benchmarks/README.md))."
               for (device, driver), dates in sorted(measured.items())]

@@ -42,6 +42,10 @@ FIGURES = {
     "untuned": {"specs": [{"spec": "softmax", "served": "exported", "asked": 10, "bounded": False, "shapes": 10,
                            "judged": 10, "mean": 0.007,
                            "median": 0.0, "p95": 0.04, "worst": 0.06, "failed": 0}]},
+    "service": {"problems": 7551, "load": 1.2, "listeners": {"count": 1000, "mib": 7.5, "before_mib": 90.0},
+                **dict.fromkeys(("exact", "nearest", "beside"), {
+                    "asked": 500, "answered": 499.7, "ms": {"p50": 0.71, "p99": 1.4, "p99.9": 3.0, "max": 5.0},
+                    "not_200": 0})},
 }
 
 
@@ -237,6 +241,19 @@ class Measuring(unittest.TestCase):
             bench, _ = self.bench(folder, lambda *_: "")
             with self.assertRaisesRegex(benchmark.Failed, "measured no cell"):
                 benchmark.decode(bench)
+
+    def test_of_the_service_needs_no_gpu(self):
+        def answer(bench):
+            return FIGURES["service"]
+        with tempfile.TemporaryDirectory() as folder, \
+                mock.patch.object(benchmark, "PARTS", {"service": answer}), \
+                mock.patch.object(benchmark, "find", lambda *_: benchmark.Place("/x", "tilewright")), \
+                contextlib.redirect_stderr(io.StringIO()):
+            self.assertEqual(benchmark.main(["service", "--out", folder, "--commit", "c0ffee"]), 0)
+            made = json.loads((pathlib.Path(folder) / "service.json").read_text(encoding="utf-8"))
+        text = benchmark_pages.page("service", made)
+        self.assertIn("| untuned shapes, no two the same | 500 | 500 | 0.7 ms | 1.4 ms |", text)
+        self.assertNotIn("driver", text)
 
     def test_of_the_tuner_keeps_the_race_where_the_grid_did_not_end(self):
         def answer(words, real):
