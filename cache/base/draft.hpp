@@ -17,7 +17,7 @@ class Draft {
   explicit Draft(const std::filesystem::path& place);
   Draft(const Draft&) = delete;
   Draft& operator=(const Draft&) = delete;
-  /// What was not put in its place is gone, with what SQLite keeps beside a database.
+  /// Removes a draft that was not put in its place, and the files that SQLite keeps beside it.
   ~Draft();
 
   /// Where to write.

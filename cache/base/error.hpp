@@ -23,7 +23,7 @@ class UsageError : public Error {
   using Error::Error;
 };
 
-/// What is wrong with a cache, as far as what helps differs.
+/// The faults of a cache that need different help.
 enum class CacheFault : std::uint8_t {
   other,
   unnamed,      ///< nothing says where it is

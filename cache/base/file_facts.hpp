@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-/// What the file system says of a cache file, asked with stat and access alone: a database file is never opened here,
+/// Facts of a cache file, asked of the file system with stat and access alone: no database file is opened here,
 /// because closing any descriptor of it would drop the locks that SQLite holds on it in this process.
 /// Functions without state, for any thread.
 namespace tilewright {

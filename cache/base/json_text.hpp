@@ -9,7 +9,7 @@
 #include <vector>
 
 /// JSON written as text, without a tree: where memory ends, nlohmann's trees lose a part of it, and to free one ends
-/// the program. What is no UTF-8, such as a file's name may be, is replaced. Pure functions, for any thread.
+/// the program. Bytes that are no UTF-8, as in a file's name, are replaced. Pure functions, for any thread.
 namespace tilewright {
 
 [[nodiscard]] std::string json_of(std::string_view text);

@@ -9,8 +9,8 @@
 /// Where files go that are gone with the program.
 namespace tilewright {
 
-/// A folder of this user's alone, removed with this object. What a killed process left behind is removed by the next
-/// process that makes one: folders of this user that are older than an hour and that no process holds.
+/// A folder of this user's alone, removed with this object. Making one also removes the folders that killed processes
+/// left: those of this user that are older than an hour and that no process holds.
 class TemporaryFolder {
  public:
   /// In TMPDIR, else in /tmp. Throws Error where that is no folder that can be written; `doing` completes "cannot …":

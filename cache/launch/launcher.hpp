@@ -123,7 +123,7 @@ class Launcher {
   std::mutex mutex_;
   /// Launches that wait for `mutex_`.
   std::atomic<int> waiting_ = 0;
-  /// What is under way on threads of this object ends early.
+  /// True: work on this object's threads ends early.
   std::atomic<bool> is_ending_ = false;
   Log log_;
   Resolver resolver_;
@@ -136,7 +136,7 @@ class Launcher {
   std::map<std::uint64_t, Context> contexts_;
   std::map<std::string, std::unique_ptr<Op>> ops_;
   Workspaces workspaces_;
-  /// What is to be compiled, by Resolver::compile_key, and who waits for it.
+  /// Configs to compile, by Resolver::compile_key, and the places that wait for each.
   std::map<std::string, std::vector<Place>> asked_;
   /// How many were asked for so far.
   std::size_t compiles_ = 0;

@@ -15,9 +15,9 @@
 #include "cache/serve/choose.hpp"
 #include "cache/serve/expectation.hpp"
 
-/// From a problem to what serves it: reads the cache, judges what it finds, loads the binary. What the cache cannot
-/// serve, or all where it cannot be used, the fallback may, and where the cache was not tuned for the shape, what fits
-/// better in the fallback (decision 232). The slow road, taken once a shape; belongs to one thread at a time.
+/// From a problem to the config that serves it: reads the cache, judges its candidates, loads the binary. The fallback
+/// serves where the cache cannot, and where the cache was not tuned for the shape and the fallback fits better
+/// (decision 232). The slow road, taken once a shape; belongs to one thread at a time.
 namespace tilewright::launch {
 
 /// What an op is asked for: its interface, by content and by hash.
@@ -63,15 +63,15 @@ class Resolver {
     Chosen chosen;
     std::shared_ptr<const ReadyPlan> plan;
   };
-  /// As choose(), and loads it. What cannot be loaded (its binary is missing or damaged, the driver rejects it, it
-  /// turns out illegal only then) gives way to the next, as what is illegal does; where nothing is left, the first such
-  /// error is thrown. Throws DeviceError for a driver that fails in any other way. The plan is `last`, what the same
+  /// As choose(), and loads it. A config that cannot be loaded (its binary is missing or damaged, the driver rejects
+  /// it, it turns out illegal only then) gives way to the next; where none is left, the first such error is
+  /// thrown. Throws DeviceError for a driver that fails in any other way. The plan is `last`, what the same
   /// served before in this context, if it would be the same again.
   [[nodiscard]] Resolved resolve(const cuda::Driver& driver, const Asked& asked,
                                  const std::shared_ptr<const ReadyPlan>& last);
 
-  // What was compiled at run time, for launchers that do so. It stays when the cache changes: whatever its content, an
-  // implementation of the same hash is the same source.
+  // Configs compiled at run time, for launchers that do so. They stay when the cache changes: an implementation
+  // of the same hash is the same source.
   /// From now on configs that need a compile are looked at: found in `keep`, else told as Chosen::wanted.
   void allow_compiles() { compiles_ = true; }
   /// The name under which a wanted config is kept.

@@ -31,8 +31,8 @@ class Sources {
   /// All that they know, those of the cache first.
   [[nodiscard]] std::vector<DeviceFacts> devices();
 
-  // What changed is opened again while others use what is open, and then taken in at once.
-  /// Which to open again.
+  // Changed files are opened again while others use the open ones, and then taken in at once.
+  /// The files to open again.
   struct Changes {
     enum class File { none, changed, was_never_open };
     File cache = File::none, fallback = File::none;

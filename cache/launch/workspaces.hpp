@@ -15,7 +15,7 @@
 #include "cache/driver/stream.hpp"
 #include "cache/launch/ready_plan.hpp"
 
-/// Workspace of a launcher's streams. What was handed out is neither moved nor freed before this object, since a
+/// Workspace of a launcher's streams. Memory once handed out is neither moved nor freed before this object, since a
 /// captured graph may hold its address; a graph being captured has memory of its own, so that two of them may be
 /// launched at once, and once the graph is gone, the next one has that. Memory that kernels find and leave zero is
 /// shared by all plans of a stream. A launch takes a lock to find its stream's memory, and the memory's own while it

@@ -68,7 +68,7 @@ struct OpInterface {
   std::vector<std::string> bucketed{};
 
   [[nodiscard]] bool is_bucketed(std::string_view dim) const noexcept;
-  /// What a problem has of the dim `index`, where a call has `extent`: its bucket, or the extent.
+  /// The problem's extent of the dim `index`, where a call has `extent`: its bucket, or the same.
   [[nodiscard]] std::int64_t planned_extent(std::size_t index, std::int64_t extent) const noexcept;
 
   /// 32 hexadecimal digits over every field above, the order within each included; formatting and comments of the

@@ -221,7 +221,7 @@ struct Selection {
   /// 95 % interval of the runner-up's time over the winner's, from the rounds of the final; 0: there was no final.
   double margin_low = 0;
   double margin_high = 0;
-  /// What could not be told apart from the fastest, the winner left out, fastest first.
+  /// Configs that could not be told apart from the fastest, without the winner, fastest first.
   std::vector<Config> tied;
   /// Of several tied: the shape key of the neighbour whose winner decided; empty: the definition's order did.
   std::string tie_broken_by;

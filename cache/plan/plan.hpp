@@ -115,7 +115,7 @@ struct PlannedArg {
   std::size_t bytes = 0;
   /// Bytes; the address must be a multiple, and so must each stride. 1 for scalars.
   std::size_t alignment = 1;
-  /// Those of the arguments here that this one may be.
+  /// Arguments of this plan that this one may be.
   std::vector<std::string> alias;
   /// Slowest first: those of all extents but the last, or one, a row pitch, over all rows. Empty: the tensor is dense.
   std::vector<PlannedStride> strides{};
@@ -138,7 +138,7 @@ struct LaunchPlan {
 struct Illegal {
   /// "constraint `cols % vec == 0` is false (cols=1001, vec=8)", "needs sm_90a; the device is sm_80"…
   std::string reason;
-  /// What was broken, the same for every config and problem: "constraint `cols % vec == 0`". For counting.
+  /// The broken rule, in the same words for all configs and problems: "constraint `cols % vec == 0`". For counting.
   std::string rule;
 };
 

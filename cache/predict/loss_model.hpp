@@ -47,7 +47,7 @@ class LossModel {
     std::vector<Node> nodes;
     /// Where each tree begins.
     std::vector<std::uint32_t> roots;
-    /// What is expected without a tree, and what a leaf's whole number counts.
+    /// The loss expected without a tree, and the unit of a leaf's whole number.
     float mean = 0;
     float unit = 0;
     /// Shapes that it was learned from.

@@ -41,7 +41,7 @@ constexpr std::size_t kMostNeighbours = 128;
 /// The expected loss of any config at one shape: the mean loss of all configs that were timed around, each weighted by
 /// the normal curve of its distance. A step of the distance is half a doubling of a parameter (plus one), or one to two
 /// doublings of a dim, the more the less that dim matters (cache/predict/losses.hpp); another implementation is one
-/// step away. Where nothing alike was timed, a factor of two is expected. The cost of padding is taken out of the
+/// step away. Without a timing of anything alike, it expects a factor of two. The cost of padding is taken out of the
 /// losses first and put in again for the shape; how much a doubling of the padding costs is learned, too.
 class NearestPredictor final : public Predictor {
  public:

@@ -38,7 +38,7 @@ struct MatchCandidate {
 /// specialises, or was never timed) is a candidate only `with_compiles`. The caller judges whether a candidate is
 /// legal.
 ///
-/// What cannot be read (a damaged row) gives way to the next candidate, a learned model to the shapes around. A cache
+/// An unreadable (damaged) row gives way to the next candidate, a learned model to the shapes around. A cache
 /// that is locked or may not be read is an error of next() at once: another try may tell more.
 class Candidates {
  public:
@@ -114,7 +114,7 @@ class Candidates {
   std::vector<Pin> pins_without_binary_;
   std::exception_ptr error_;
   std::size_t failures_ = 0;
-  /// What was offered as nearest of one device and mode, so that nothing is offered twice.
+  /// Configs offered as nearest of one device and mode, so that none is offered twice.
   ConfigIds offered_;
   /// Of these, where each could not be read.
   std::set<std::pair<ConfigId, ShapeDims>> unread_rows_;

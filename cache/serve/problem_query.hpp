@@ -22,7 +22,7 @@ struct ProblemQuery {
   Versions versions{};
   /// The implementations that there are now: a row of another is stale. Empty: not judged.
   std::vector<std::string> current_implementations{};
-  /// What serves once it is compiled for the problem counts, too.
+  /// Configs that would serve once compiled for the problem count, too.
   bool with_compiles = false;
   /// Given, only what fits better is looked for.
   const Match* better_than = nullptr;

@@ -30,8 +30,8 @@ struct Store::Impl {
   Impl(const std::filesystem::path& path, const StoreOptions& options)
       : database(path, options), writable(may_write(options.access)) {}
 
-  /// Runs `work`; `doing` completes "cannot …". What was read from a file that was opened as unchanging, and has
-  /// changed, is thrown away whether it looks right or not, and read again from the file as it is now.
+  /// Runs `work`; `doing` completes "cannot …". If the file was opened as unchanging and has changed, the result is
+  /// thrown away, right or not, and `work` runs again on the file as it is now.
   template <class Work>
   auto reading(const char* doing, Work work) {
     if constexpr (std::is_void_v<decltype(work())>) {

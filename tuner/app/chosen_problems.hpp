@@ -24,7 +24,7 @@ struct ChosenProblem {
 
 /// Where all dims are named, each with one value, that problem; else the problems of the op's winners of this device
 /// and mode that have one of the values of each name. Without words, of all ops. `cache` may be null: then the problem
-/// must be named. What is left out, and why, is added to `notes`. Throws UsageError for what cannot be read, Error
+/// must be named. Winners left out, and why, are added to `notes`. Throws UsageError for unreadable words, Error
 /// where no winner fits.
 [[nodiscard]] std::vector<ChosenProblem> choose_problems(const std::optional<ProblemWords>& words, const Place& place,
                                                          Catalogue& catalogue, const Store* cache,

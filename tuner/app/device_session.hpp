@@ -22,8 +22,8 @@ namespace tilewright::app {
 
 class DeviceSession {
  public:
-  /// Opens the first device of `work`. Null when cancelled, as the listener hears. All must outlive it. What is made
-  /// here is kept in the cache `file`; where that is empty, in one that is gone at the end.
+  /// Opens the first device of `work`. Null when cancelled, as the listener hears. All must outlive it. Builds
+  /// are kept in the cache `file`; where that is empty, in one that is gone at the end.
   [[nodiscard]] static std::unique_ptr<DeviceSession> open(const Work& work, Listener& listener,
                                                            const Catalogue& catalogue,
                                                            const std::filesystem::path& file = {});

@@ -20,7 +20,7 @@ struct JudgedShapes {
   OpSpec spec;
   /// Empty: all that are tuned.
   std::vector<ShapeDims> shapes{};
-  /// Those of them that the cache has no winner of.
+  /// The shapes that the cache has no winner of.
   std::vector<Problem> untuned{};
 };
 

@@ -19,8 +19,8 @@ class NvrtcCompiler : public Compiler {
 
   /// To a cubin. A mistake in the source gives `ok` false with NVRTC's log. Throws UsageError for an architecture that
   /// this NVRTC does not compile for, Error when NVRTC itself is at fault: an option it does not know, CUDA's headers
-  /// or libnvrtc-builtins missing, memory exhausted. Those say nothing of the kernel and must not be kept as its
-  /// failure.
+  /// or libnvrtc-builtins missing, memory exhausted. Such an Error says nothing of the kernel and must not be kept
+  /// as its failure.
   [[nodiscard]] CompileResult compile(const CompileRequest& request) override;
   [[nodiscard]] std::string version() const override { return library_->report().version(); }
 

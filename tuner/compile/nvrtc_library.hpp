@@ -8,7 +8,7 @@
 
 #include "tuner/compile/nvrtc_search.hpp"
 
-/// NVRTC, opened at run time, so that one binary runs where there is none. What was found and what was tried is kept
+/// NVRTC, opened at run time: one binary runs where there is none, too. The places tried, and the one found, are kept
 /// for `tilewright doctor`. An opened library stays loaded for the life of the process: NVRTC does not survive dlclose.
 /// Immutable; shared by any number of threads.
 namespace tilewright {

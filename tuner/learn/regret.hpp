@@ -37,7 +37,7 @@ struct Regret {
   std::optional<Problem> tuned_for;
   /// Of the served config at this shape; nothing when nobody timed it here.
   std::optional<double> served_ns;
-  /// What the served config did wrong when it was tried at this shape: "wrong_result: …".
+  /// The failure of the served config, tried at this shape: "wrong_result: …".
   std::string failure;
 
   /// 0.02: 2 % slower than the winner; nothing when it is not known.

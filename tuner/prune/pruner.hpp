@@ -19,7 +19,7 @@ inline constexpr double kHopelessBound = 1.3;
 /// compile, and where there are no more than these, nothing is left out.
 inline constexpr std::size_t kYardstick = 8;
 
-/// A problem as a pruner sees it. What it points to must live while a pruner is made.
+/// A problem as a pruner sees it. Its pointers must be valid while a pruner is made.
 struct PruneSetting {
   const OpInterface* interface = nullptr;
   const Problem* problem = nullptr;

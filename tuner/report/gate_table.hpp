@@ -37,7 +37,7 @@ struct GateReport {
   [[nodiscard]] std::size_t count(GateVerdict verdict) const;
 };
 
-/// What failed first, then the undecided, then the others, each the slowest first.
+/// Failed problems first, then the undecided, then the others, each the slowest first.
 [[nodiscard]] Table gate_table(const GateReport& report);
 /// A test case a problem; undecided ones are skipped.
 [[nodiscard]] std::string gate_junit(const GateReport& report);

@@ -11,8 +11,8 @@
 #include "tuner/report/block.hpp"
 #include "tuner/report/winners_table.hpp"
 
-/// All that the page of a report shows. What is computed of a winner (bandwidth, share of ceiling, bound) is the
-/// winners' table, column for column, so that page and tables cannot differ.
+/// All that the page of a report shows. A winner's computed values (bandwidth, share of ceiling, bound) are those of
+/// the winners' table, column for column, so that page and tables cannot differ.
 namespace tilewright {
 
 /// One op of the cache under the interface in use.

@@ -77,7 +77,7 @@ class Strategy {
 
 /// "exhaustive", "race", "random", "local", "model".
 [[nodiscard]] const std::vector<std::string>& strategy_names();
-/// What it looks at depends on what is known of neighbouring shapes, and not only in which order.
+/// Whether neighbouring shapes decide which configs the strategy looks at, and not only in which order.
 [[nodiscard]] bool follows_neighbours(const std::string& name);
 /// By name; throws UsageError with the nearest right one.
 [[nodiscard]] std::unique_ptr<Strategy> make_strategy(const std::string& name, const SearchSpace& space);

@@ -30,7 +30,7 @@ inline constexpr const char* kCopyOp = "copy";
 [[nodiscard]] bool can_read(const OpInterface& copy, int reads);
 
 /// The problem of the copy op that moves `bytes` in all, `reads` of them read for each one written, with elements of
-/// `dtype` where the op has that type. What is left over of whole elements is left out; there is one at least.
+/// `dtype` where the op has that type. Bytes beyond whole elements are left out; there is one element at least.
 [[nodiscard]] Problem copy_problem(const OpInterface& copy, DType dtype, std::int64_t bytes, int reads);
 
 /// Nanoseconds of a device-to-device copy that reads and writes `bytes` together, rotating over as many buffers as a

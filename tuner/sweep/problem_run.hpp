@@ -138,7 +138,7 @@ class ProblemRun {
   [[nodiscard]] std::optional<Trial> prune_compiled(std::size_t candidate, const Build& build);
   /// A time of another GPU than that at hand.
   [[nodiscard]] bool is_foreign(const Trial& trial) const;
-  /// What another sweep of the same cache has found out meanwhile.
+  /// The trial that another sweep of the same cache has made meanwhile.
   [[nodiscard]] std::optional<Trial> from_elsewhere(const Look& look, std::chrono::milliseconds between_looks);
   /// The nearest shapes with their winners, as they are now; and with their trials.
   [[nodiscard]] Neighbours shapes_nearby() const;
@@ -199,7 +199,7 @@ class ProblemRun {
   std::size_t known_before_ = 0;
   /// Null where nothing is left out.
   std::unique_ptr<Pruner> pruner_;
-  /// What was in the cache when others had last changed it, and when that was looked at.
+  /// The cache's trials as of the last change by others, and when that was looked at.
   std::map<std::string, Trial> elsewhere_;
   std::int64_t version_ = 0;
   std::chrono::steady_clock::time_point looked_;
@@ -216,7 +216,7 @@ class ProblemRun {
   std::function<bool()> meanwhile_;
   std::string reference_key_;
   std::unique_ptr<ConfigRunner> runner_;
-  /// What making the runner took, until a trial tells it.
+  /// The time that making the runner took, until a trial has it.
   std::int64_t set_up_us_ = 0;
 };
 

@@ -16,8 +16,8 @@
 #include "tuner/verify/layout.hpp"
 
 /// The arguments of a problem in device memory: inputs as the definition's sample says, poisoned outputs, guard zones
-/// around both. Verify and bench use the same ones. They follow from the seed. What is random is made again when it is
-/// needed again; of all other inputs a copy is kept.
+/// around both. Verify and bench use the same ones. They follow from the seed. Random inputs are made again when
+/// needed; of all other inputs a copy is kept.
 namespace tilewright {
 
 /// One tensor with its guard zones: `[guard | tensor | guard]`, guards of a fixed byte. An output that stands in the

@@ -72,8 +72,8 @@ class DeviceProcess : public TrialDevice {
     /// Of a process that is gone: how that came, in words.
     std::string reason;
   };
-  /// Asks the process, which is started if there is none. `patience` is how long it may be silent. What the worker
-  /// threw is an answer like any other, unless it lost its device with it. Throws DeviceLost when no process can be
+  /// Asks the process, which is started if there is none. `patience` is how long it may be silent. An error
+  /// of the worker is an answer like any other, unless the device is lost. Throws DeviceLost when no process can be
   /// started.
   [[nodiscard]] Answer ask(const Message& question, std::chrono::milliseconds patience);
   /// Ends the process: whatever may be wrong with it, the next question gets a new one.

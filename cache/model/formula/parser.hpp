@@ -7,8 +7,8 @@
 #include "cache/model/formula/source_text.hpp"
 #include "cache/model/formula/syntax.hpp"
 
-/// From a formula's tokens to its tree, by precedence climbing. What can be wrong with a formula whatever its names
-/// stand for is found here: structure, unknown functions, number of operands, text outside a comparison.
+/// From a formula's tokens to its tree, by precedence climbing. Finds the mistakes that do not depend on what names
+/// stand for: structure, unknown functions, number of operands, text outside a comparison.
 namespace tilewright {
 
 /// Throws DefinitionError with the place of the first mistake. A tree is at most 200 nodes deep, so that evaluation

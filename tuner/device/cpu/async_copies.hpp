@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-/// Copies that a thread has started and not waited for. What is to be overwritten reads as poison (all bits set, which
+/// Copies that a thread has started and not waited for. Their destination reads as poison (all bits set, which
 /// is NaN) from the start of a copy to its landing, and a copy lands at the latest moment that the wait allows: so a
 /// kernel that waits too little, or for the wrong group, computes with NaN.
 namespace tilewright::emulator {

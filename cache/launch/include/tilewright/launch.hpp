@@ -55,7 +55,7 @@ struct ServedSnapshot {
   std::string plans_digest;  ///< the same where the same shapes are served alike
 };
 
-/// What is served for a shape, and how well it fits: always both.
+/// The config that serves a shape, and how well it fits.
 struct ServedConfig {
   std::string config;      ///< "onchip{num_warps=4,…}"; empty when nothing is served
   std::string fit;         ///< exact, nearest, default, none

@@ -13,8 +13,8 @@
 #include "tilewright/launch_error.hpp"
 
 /// The dims of a launch, in the definition's order, from integers of any type: `{rows, cols}`. A small value that
-/// allocates nothing. What the op does not take (a dim < 1, a wrong number of them) is an error of the call it is
-/// passed to.
+/// allocates nothing. Dims that the op does not take (one < 1, a wrong number of them) are an error of the call that
+/// gets them.
 namespace tilewright {
 
 class Shape {

@@ -55,7 +55,7 @@ class FlatJson {
   }
 
  private:
-  /// What stands between the first bracket and the one that closes it; `at` is moved behind that.
+  /// The text between the first bracket and the one that closes it; `at` is moved behind that.
   static std::string_view contents(std::string_view json, std::size_t& at) {
     while (at < json.size() && json[at] != '{' && json[at] != '[') ++at;
     const std::size_t begin = at + 1;
