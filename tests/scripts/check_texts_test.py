@@ -22,11 +22,16 @@ class Widths(unittest.TestCase):
         text = f"{LONG[:120]}\n{LONG}\n- {LONG}\n> {LONG}\n{'ä' * 60} {'ä' * 59}\n"
         self.assertEqual(wide("docs/a.md", text), [2, 3, 4])
 
-    def test_of_tables_fences_and_lone_links_are_free(self):
+    def test_of_fences_count_where_no_program_writes_the_page(self):
+        text = f"```\n{LONG}\n| {LONG}\n```\n"
+        self.assertEqual(wide("docs/a.md", text), [2, 3])
+        self.assertEqual(wide("docs/benchmarks/a.md", text), [])
+
+    def test_of_tables_and_lone_links_are_free(self):
         link = "[a long text](" + "x" * 120 + ".md)"
         address = "https://" + "x" * 120
-        text = f"| {LONG} |\n```\n{LONG}\n```\n{link}\n- {link},\n{address}\n  ~~~\n  ```\n  {LONG}\n  ~~~\n{LONG}\n"
-        self.assertEqual(wide("docs/a.md", text), [12])
+        text = f"| {LONG} |\n```\na\n```\n{link}\n- {link},\n{address}\n  ~~~\n  ```\n| {LONG}\n  ~~~\n{LONG}\n"
+        self.assertEqual(wide("docs/a.md", text), [10, 12])
 
     def test_of_a_link_with_words_beside_it_count(self):
         self.assertEqual(wide("docs/a.md", "see [this](" + "x" * 120 + ".md)\n"), [1])
