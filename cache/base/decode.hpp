@@ -19,7 +19,7 @@ inline constexpr std::size_t kMostValues = std::size_t{1} << 22;
 /// Of the encoded form. The largest is a message with several binaries.
 inline constexpr std::size_t kMostBytes = std::size_t{1} << 28;
 
-/// What was decoded. To be freed it takes no memory: nlohmann's own does, which ends a program that has none.
+/// A decoded value. Freeing it takes no memory: nlohmann's own does, which ends a program that has none.
 class Decoded {
  public:
   Decoded() = default;

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string_view>
 
-/// What the environment says.
+/// Environment variables.
 namespace tilewright {
 
 /// True when the variable has a value that is neither empty nor 0.

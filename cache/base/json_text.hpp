@@ -36,7 +36,7 @@ class JsonText {
   JsonText& add(std::string_view name, const Value& value) {
     return add_json(name, json_of(value));
   }
-  /// What is JSON already.
+  /// `json` is JSON already.
   JsonText& add_json(std::string_view name, std::string_view json);
   JsonText& add_list(std::string_view name, const std::vector<JsonText>& objects);
   [[nodiscard]] std::string text() const { return "{" + fields_ + "}"; }

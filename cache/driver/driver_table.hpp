@@ -176,7 +176,7 @@ struct DriverTable {
   EnumerateKernels* library_enumerate_kernels = library.find_optional<EnumerateKernels>("cuLibraryEnumerateKernels");
   KernelGetName* kernel_get_name = library.find_optional<KernelGetName>("cuKernelGetName");
 
-  // What a graph keeps, and tells of when it is gone; null where the driver has none.
+  // An object that a graph keeps, and that hears when the graph is gone; null where the driver has none.
   using UserObjectCreate = Result(UserObject*, void*, void (*)(void*), unsigned, unsigned);
   using UserObjectRelease = Result(UserObject, unsigned);
   using GraphRetainUserObject = Result(Graph, UserObject, unsigned, unsigned);

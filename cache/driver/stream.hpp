@@ -66,7 +66,7 @@ class OwnedEvent {
   std::unique_ptr<CUevent_st, Destroy> event_;
 };
 
-/// What `enqueue` put on a stream, ready to be launched again and again as one piece.
+/// The work that `enqueue` put on a stream, ready to be launched again and again as one piece.
 class CapturedGraph {
  public:
   /// Captures on `stream`. When `enqueue` throws, the capture is ended and dropped, and its exception goes on.

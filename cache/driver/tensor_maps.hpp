@@ -28,7 +28,7 @@ class TensorMaps {
 
   /// Strides of one map.
   static constexpr std::size_t kMostStrides = 4;
-  /// What comes with the call: strides in bytes, and last the extent. What does not, or is not there, is 0.
+  /// A call's strides in bytes, then its extent. One that the plan has, or that is not there, is 0.
   using Shape = std::array<std::uint64_t, kMostStrides + 1>;
 
   /// Writes the map of a tensor at `address` to `out`. Returns a CUresult; an address that is not aligned as maps need

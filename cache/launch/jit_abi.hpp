@@ -26,7 +26,7 @@ struct Request {
 struct Binary {
   const std::byte* bytes;
   std::size_t size;
-  /// What the compiler says of its kernels: JSON of cache/store/codecs.hpp.
+  /// The compiler's facts of its kernels: JSON of cache/store/codecs.hpp.
   const char* kernels;
 };
 

@@ -30,7 +30,7 @@ struct LauncherOptions {
   std::filesystem::path cache;
   /// Serves what the cache cannot.
   std::optional<std::filesystem::path> fallback = std::nullopt;
-  /// What queries are answered for; empty: the GPU at hand.
+  /// The device that queries are answered for; empty: the GPU at hand.
   std::string device;
   bool allow_shared_cache = false;
   /// How often to look for a newer cache; 0: only when refresh() is called.
@@ -72,7 +72,7 @@ class Launcher {
   /// Finds or makes the plan of a shape in the current context and puts it into the op's table, which is `table` unless
   /// a refresh has come between. Throws NoMatchError when there is none.
   const ReadyPlan& resolve(Op& op, const PlanKey& key, const Problem& problem, const Alignments& alignments);
-  /// What would be served on the device of queries.
+  /// The config that would be served on the device of queries.
   struct Answer {
     Resolver::Answer served;
     DeviceFacts device;

@@ -39,7 +39,7 @@ class alignas(64) Op {
   [[nodiscard]] const OpIdentity& identity() const noexcept { return identity_; }
   // For the launcher, which holds its lock.
   [[nodiscard]] PlanTable& table() noexcept { return table_; }
-  /// What a key of the table stands for.
+  /// The problem, and the alignments, of a key of the table.
   [[nodiscard]] Problem problem_of(const PlanKey& key) const { return problem_of({key.dims.data(), dim_count_}); }
   [[nodiscard]] Alignments alignments_of(std::uint64_t alignment) const;
 

@@ -18,7 +18,7 @@ namespace tilewright::launch {
 
 struct ReadyPlan;
 
-/// What a plan is kept under. Dims beyond the op's are 0.
+/// The key of a kept plan. Dims beyond the op's are 0.
 struct PlanKey {
   /// The CUDA context's id, which no other context of the process has or will have.
   std::uint64_t context = 0;
@@ -41,7 +41,7 @@ class PlanTable {
 
   /// Null when there is none, or when it was forgotten. Takes no lock and allocates nothing.
   [[nodiscard, gnu::hot]] const ReadyPlan* find(const PlanKey& key) const noexcept;
-  /// What a key had last, though it was forgotten.
+  /// The plan that a key had last, though it was forgotten.
   [[nodiscard]] std::shared_ptr<const ReadyPlan> last(const PlanKey& key) const noexcept;
   /// Puts a plan under a key, in the place of the one that it has. One thread at a time.
   void put(const PlanKey& key, std::shared_ptr<const ReadyPlan> plan);

@@ -21,10 +21,10 @@ struct ReadyPlan {
   /// `what`: see `origin`.
   ReadyPlan(cuda::Executable loaded, std::string what);
 
-  // What each launch reads comes first.
+  // Fields that each launch reads come first.
   std::vector<Placement> placements;
   cuda::Executable executable;
-  /// What it was made of: two plans of one shape in one context with the same origin are the same.
+  /// The content that it was made of: two plans of one shape in one context with the same origin are the same.
   std::string origin;
   /// Of each argument with strides, in call order, the elements of a row; and of each of their strides how many rows or
   /// sets of rows, lie so far apart.

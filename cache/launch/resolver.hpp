@@ -20,14 +20,14 @@
 /// (decision 232). The slow road, taken once a shape; belongs to one thread at a time.
 namespace tilewright::launch {
 
-/// What an op is asked for: its interface, by content and by hash.
+/// An op's interface, by content and by hash.
 struct OpIdentity {
   OpInterface interface;
   std::string interface_hash;
   OpSpec spec;
 };
 
-/// What is to be served, and where.
+/// The problem to serve, and the device.
 struct Asked {
   const OpIdentity& op;
   const Problem& problem;

@@ -9,7 +9,7 @@
 
 #include "cache/model/config.hpp"
 
-/// What trials, binaries and losses are of: a config of one version of its implementation's source. A value, hashed.
+/// A config of one version of its implementation's source, as trials, binaries and losses name it. A value, hashed.
 namespace tilewright {
 
 struct ConfigId {

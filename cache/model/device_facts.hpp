@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-/// What a config's legality and speed depend on, of a GPU or of the emulator (`cpu`). The fingerprint is the identity
-/// under which trials are stored; chips of one model share it, so a trial also keeps its GPU's UUID.
+/// The facts of a GPU or of the emulator (`cpu`) that decide a config's legality and speed. Trials are stored under the
+/// fingerprint; chips of one model share it, so a trial also keeps its GPU's UUID.
 namespace tilewright {
 
 struct DeviceFacts {
@@ -30,7 +30,7 @@ struct DeviceFacts {
   [[nodiscard]] bool is_cpu() const noexcept { return compute_capability == 0; }
   /// `NVIDIA H200 (sm_90, 132 SMs, 140 GiB, 6144-bit)`, or `cpu`.
   [[nodiscard]] std::string fingerprint() const;
-  /// What NVRTC compiles for: "sm_90a" where the chip has an architecture-specific target, else "sm_80"…; "cpu".
+  /// NVRTC's target: "sm_90a" where the chip has an architecture-specific target, else "sm_80"…; "cpu".
   [[nodiscard]] std::string arch() const;
   /// True when code of an implementation that requires `sm_XX[a]` runs here; the emulator runs all but "a" targets, and
   /// what requires nothing (empty) runs everywhere. Throws UsageError for text that is not an architecture.

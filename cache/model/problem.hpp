@@ -11,7 +11,7 @@
 #include "cache/base/dtype.hpp"
 #include "cache/model/interface.hpp"
 
-/// What is asked for: op + dtype + attributes + dims. The shape key is its one canonical text,
+/// A problem: op + dtype + attributes + dims. The shape key is its one canonical text,
 /// `gemm[dtype=bf16,layout=nt]{m=64,n=4096,k=4096}`: dtype first, then every attribute and every dim in the
 /// definition's order, nothing left out. The part before `{` is the op's spec.
 namespace tilewright {

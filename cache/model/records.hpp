@@ -18,8 +18,8 @@
 /// The rows of the cache, as values. Times are nanoseconds, sizes bytes, moments seconds since 1970 (UTC).
 namespace tilewright {
 
-/// What became of one config on one problem. Failures are kept, so that nothing is tried twice; so is, with the reason,
-/// that a config was not tried at all.
+/// How one config's trial on one problem ended. Failures are kept, so that nothing is tried twice; so are configs that
+/// were not tried at all, with the reason.
 enum class TrialStatus : std::uint8_t {
   ok,
   compile_failed,
@@ -50,7 +50,7 @@ enum class LookLength : std::uint8_t {
 [[nodiscard]] std::string_view name(LookLength length) noexcept;
 [[nodiscard]] std::optional<LookLength> look_length_from(std::string_view name) noexcept;
 
-/// What a binary or a trial was made with. A winner of another driver or compiler than those at hand is stale.
+/// The versions that made a binary or a trial. A winner of another driver or compiler than those at hand is stale.
 struct Versions {
   /// CUDA driver's version as the driver API gives it (13000), 0 on the emulator.
   int driver = 0;
@@ -66,7 +66,7 @@ struct Versions {
   return a.driver == b.driver && a.compiler == b.compiler;
 }
 
-/// What the compiler said of one kernel of a binary.
+/// The compiler's facts of one kernel of a binary.
 struct KernelFacts {
   std::string entry;
   /// The name to load it by.
@@ -210,7 +210,7 @@ struct Sustained {
 
 /// How a winner was chosen among the configs of its problem (docs/tuning.md).
 struct Selection {
-  /// What ranked the finalists. The trial, its time and its interval are of burst in either.
+  /// The regime that ranked the finalists. The trial, its time and its interval are of burst in either.
   Regime regime = Regime::burst;
   /// The finalists under load, fastest first; empty where that was never asked.
   std::vector<Sustained> sustained;
@@ -276,7 +276,7 @@ struct WinnerRow {
   Winner winner;
 };
 
-/// What is known of one config on one shape, in short.
+/// One config on one shape, in short.
 struct ConfigSummary {
   ConfigId id;
   /// 0: not timed here; then it is a spare, or failed.
@@ -293,7 +293,7 @@ struct ConfigSummary {
   [[nodiscard]] bool was_timed() const noexcept { return median_ns > 0; }
 };
 
-/// What is known of a tuned shape, for those near it.
+/// A tuned shape, as shapes near it see it.
 struct ShapeSummary {
   ShapeDims dims;
   std::vector<ConfigSummary> configs;
@@ -314,7 +314,7 @@ struct Ceiling {
   [[nodiscard]] double best_ns() const noexcept;
 };
 
-/// What every device computes with; tensor cores have a unit for each type of operands, such as "tensor_bf16".
+/// The unit of all devices; tensor cores have a unit for each type of operands, such as "tensor_bf16".
 inline constexpr std::string_view kFp32 = "fp32";
 
 /// How fast a unit of a device computes, by multiply-adds that need no memory; each counts as two operations.

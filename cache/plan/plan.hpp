@@ -142,7 +142,7 @@ struct Illegal {
   std::string rule;
 };
 
-/// What only a loaded kernel can answer; given for plans that will be launched.
+/// Facts that only a loaded kernel has; given for plans that will be launched.
 struct Residency {
   /// Blocks of this kernel that can be resident on the whole device at once.
   std::function<std::int64_t(const PlannedKernel&)> resident_blocks;

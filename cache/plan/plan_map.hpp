@@ -10,7 +10,7 @@
 /// known to be illegal where there is no GPU.
 namespace tilewright {
 
-/// What a TMA address must be a multiple of.
+/// A TMA address is a multiple of so many bytes.
 inline constexpr std::size_t kTensorMapAlignment = 16;
 
 /// `index` is that of the mapped argument of `args`, or of the workspace, with elements of `type`. Gives the map, or in

@@ -21,7 +21,7 @@ struct StrideStep {
 
 struct ShortStride {
   std::size_t index = 0;
-  /// What it must be at least.
+  /// Its least value.
   std::int64_t least = 0;
   /// True: it is less than a row; false: than what it steps over.
   bool below_row = false;

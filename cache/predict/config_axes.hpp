@@ -17,7 +17,7 @@ class ConfigAxes {
   /// place_of().
   void add(const std::string& implementation, const Config& config);
 
-  /// What it has of axes that were added.
+  /// A config's place on the added axes.
   [[nodiscard]] std::vector<float> place_of(const std::string& implementation, const Config& config) const;
 
  private:

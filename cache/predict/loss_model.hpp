@@ -11,7 +11,7 @@
 #include "cache/model/config.hpp"
 #include "cache/predict/features.hpp"
 
-/// What to expect of configs at shapes that nobody tuned, learned from all trials of an op on a device
+/// The expected loss of configs at shapes that nobody tuned, learned from all trials of an op on a device
 /// (tuner/learn/learn.hpp): boosted regression trees over the features of a config at a shape, and the configs that it
 /// was learned of. Values; any thread may ask.
 namespace tilewright {

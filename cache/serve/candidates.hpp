@@ -21,7 +21,7 @@
 /// The configs of a source that may serve a query, the best first; each is looked for when it is asked for.
 namespace tilewright {
 
-/// What may serve a problem, and how it fits.
+/// A config that may serve a problem, and how it fits.
 struct MatchCandidate {
   Match match;
   WinnerRow row;
@@ -104,7 +104,7 @@ class Candidates {
   const WinnerSource& source_;
   const ProblemQuery& query_;
   RecipeOf recipe_;
-  /// What is still to be looked at, in order; and what the step that runs puts before it.
+  /// Steps still to be taken, in order; and the steps that the running one puts before them.
   std::deque<Step> steps_;
   std::vector<Step> added_;
   std::optional<MatchCandidate> found_;

@@ -9,7 +9,7 @@
 #include "cache/plan/plan.hpp"
 #include "cache/serve/candidates.hpp"
 
-/// What a source serves for a launch: the first candidate (cache/serve/candidates.hpp) that is legal for the problem
+/// The choice of a config for a launch: the first candidate (cache/serve/candidates.hpp) that is legal for the problem
 /// and for the addresses at hand. The one rule for the launch library and for what the command line says of it.
 namespace tilewright {
 
@@ -50,7 +50,7 @@ using Obstacle = std::function<std::string(const PlannedWinner&)>;
 /// there is no build, empty where it does not compile.
 using CompiledHere = std::function<std::optional<std::string>(const PlannedWinner&)>;
 
-/// What a launch needs of the config that serves it.
+/// A launch's needs of the config that serves it.
 struct Needs {
   Alignments alignments{};
   Obstacle obstacle{};

@@ -7,7 +7,7 @@
 
 #include "cache/serve/choose.hpp"
 
-/// What is to be expected of a config at a problem that it was never timed on. Functions without state.
+/// The time and loss expected of a config at a problem that it was never timed on. Functions without state.
 namespace tilewright {
 
 struct Expectation {
@@ -16,7 +16,7 @@ struct Expectation {
   std::optional<double> time_ns;
   /// How much slower than the fastest there is: 0.03 for 3 %; never less than 0.
   std::optional<double> loss;
-  /// What both rest on, in words.
+  /// The basis of both, in words.
   std::string basis;
 };
 /// Of what this source serves; nothing for an exact fit: it was measured. Winners that cannot be read tell nothing.

@@ -5,7 +5,7 @@
 
 #include "cache/serve/candidates.hpp"
 
-/// What a cache serves for a problem, and how well it fits: always both, so that no caller mistakes a fallback for a
+/// The config that a cache serves for a problem, with its fit: always both, so that no caller mistakes a fallback for a
 /// tuned result.
 namespace tilewright {
 

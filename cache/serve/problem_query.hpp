@@ -9,7 +9,7 @@
 #include "cache/model/records.hpp"
 #include "cache/serve/fit.hpp"
 
-/// What is asked of a source of winners. A value.
+/// A question to a source of winners. A value.
 namespace tilewright {
 
 struct ProblemQuery {

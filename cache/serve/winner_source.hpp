@@ -39,7 +39,7 @@ struct Learned {
   std::vector<StoredConfig> servers;
 };
 
-/// What people decide of a config, for a problem or for all of a spec, on a device.
+/// A decision of people on a config, for a problem or for all of a spec, on a device.
 enum class PinKind : std::uint8_t {
   pin,   ///< served before all else, where it is legal
   ban,   ///< never served
@@ -82,7 +82,7 @@ class WinnerSource {
   /// makes it worth while to look up again what is served. 0: changed() says all that is known.
   [[nodiscard]] virtual std::uint64_t winners_state() const { return 0; }
 
-  // What there is.
+  // Ops, devices, specs.
   [[nodiscard]] virtual std::vector<std::string> ops() const = 0;
   [[nodiscard]] virtual std::vector<DeviceFacts> devices() const = 0;
   /// The newest interface of an op, or the one with the given hash.

@@ -14,7 +14,7 @@ struct ZSTD_CCtx_s;
 /// that equal binaries of different builds are kept once and damage is seen at reading. Pure functions.
 namespace tilewright {
 
-/// What a frame is made for. Whoever reads one need not know.
+/// The purpose of a frame, which its reader need not know.
 enum class Packing : std::uint8_t {
   plain,   ///< about as large as its content, for a packer that sees many binaries at once and finds what they share
   fast,    ///< while a sweep waits

@@ -14,7 +14,7 @@
 #include "cache/model/records.hpp"
 #include "cache/store/sqlite/access.hpp"
 
-/// What a service is to tune: misses that applications reported, and campaigns with their problems one by one. Its rows
+/// The queue of a service: misses that applications reported, and campaigns with their problems one by one. Its rows
 /// lie in the cache and outlive the service: what was acknowledged is there after a kill. For one thread at a time.
 namespace tilewright {
 
@@ -41,7 +41,7 @@ struct Job {
 struct StoredCampaign {
   std::int64_t id = 0;
   std::string name{};
-  /// What was submitted, as text.
+  /// The campaign as it was submitted.
   std::string definition{};
   /// queued, running, done, partly, cancelled or failed
   std::string state = "queued";

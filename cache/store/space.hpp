@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-/// What takes the space of a cache, and the garbage in it (cache/store/whole_file.hpp). Values.
+/// The bytes of a cache by table and use, and the garbage in it (cache/store/whole_file.hpp). Values.
 namespace tilewright {
 
 struct TableSpace {

@@ -9,7 +9,7 @@
 #include "cache/store/history.hpp"
 #include "tuner/report/winners_table.hpp"
 
-/// What justifies each winner, as columns: how it was searched for and chosen, how well it was measured, on what, and
+/// The evidence of each winner, as columns: how it was searched for and chosen, how well it was measured, on what, and
 /// what its binary needs. The time itself and the runner-up are columns of the winners' table.
 namespace tilewright {
 

@@ -4,7 +4,7 @@
 #include "tuner/analysis/fusion.hpp"
 #include "tuner/report/table.hpp"
 
-/// What the accounting of a fused op (tuner/analysis/fusion.hpp) prints.
+/// The accounting of a fused op (tuner/analysis/fusion.hpp), as tables.
 namespace tilewright {
 
 /// A line for each step, one for the chain, one fused. For programs the last has the whole account.

@@ -10,7 +10,7 @@
 #include "tuner/report/compare_table.hpp"
 #include "tuner/report/table.hpp"
 
-/// What `gate` says: a table, and the same for a CI as JUnit. Pure.
+/// The verdict of `gate`: a table, and the same for a CI as JUnit. Pure.
 namespace tilewright {
 
 /// Whether a problem was timed again, both sides in turns.

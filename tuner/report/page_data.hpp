@@ -23,7 +23,7 @@ struct PageOp {
 };
 
 struct PageInput {
-  /// What was asked for: "All ops" or an op's name.
+  /// The page's subject: "All ops" or an op's name.
   std::string title;
   /// The cache's file.
   std::string source;
@@ -41,7 +41,7 @@ struct PageInput {
 struct Page {
   /// Small: what the filters offer, and how much was tried.
   PageJson index;
-  /// What there is of each op, by name, compressed: OP.winners (its problems too), OP.evidence, OP.trials.
+  /// Each op's data, by name, compressed: OP.winners (its problems too), OP.evidence, OP.trials.
   std::map<std::string, std::string> blocks;
 };
 

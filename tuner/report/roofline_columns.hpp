@@ -20,7 +20,7 @@ struct Placed {
 [[nodiscard]] std::vector<Source<Placed>> rate_sources();
 /// Bound, intensity, bytes and flops: text leaves them out first.
 [[nodiscard]] std::vector<Source<Placed>> bound_sources();
-/// What must be said of these below a table.
+/// The notes of these below a table.
 [[nodiscard]] std::vector<std::string> roofline_notes(const std::vector<Placed>& all);
 
 /// Sources of another kind of line, which `place` finds in it.

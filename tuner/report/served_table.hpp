@@ -11,7 +11,7 @@
 #include "tuner/analysis/roofline.hpp"
 #include "tuner/report/table.hpp"
 
-/// What the cache serves for one problem, by device: the config, how well it fits, on what evidence, and where its time
+/// The config that serves one problem, by device: the config, how well it fits, on what evidence, and where its time
 /// stands under what was measured of the device.
 namespace tilewright {
 

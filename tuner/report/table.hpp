@@ -19,7 +19,7 @@ namespace tilewright {
 enum class Format : std::uint8_t { text, json, csv, markdown };
 [[nodiscard]] std::optional<Format> format_from(std::string_view name) noexcept;
 
-/// What the numbers of a column are, and so how text shows them.
+/// The unit of a column's numbers, and so how text shows them.
 enum class Unit : std::uint8_t {
   none,         ///< as it is; of a fraction, such as an error, three digits that matter: 1.19e-07
   nanoseconds,  ///< 3.912 µs
@@ -55,7 +55,7 @@ struct Column {
 
 using Cell = std::variant<std::monostate, std::string, std::int64_t, double, bool>;
 
-/// What may be done about something, with commands to copy: each is printed on a line of its own, however long.
+/// Advice with commands to copy: each is printed on a line of its own, however long.
 struct Advice {
   /// A whole sentence, or one that ends with a colon.
   std::string says;

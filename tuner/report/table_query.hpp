@@ -9,7 +9,7 @@
 
 #include "tuner/report/table.hpp"
 
-/// What is asked of a table: which rows, in what order, how many, and which columns. Works on any table.
+/// A question to a table: which rows, in what order, how many, and which columns. Works on any table.
 namespace tilewright {
 
 struct TableQuery {

@@ -8,7 +8,7 @@
 
 #include "cache/store/store.hpp"
 
-/// What a cache has tried, problem by problem: for tables of configs.
+/// The trials of a cache, problem by problem: for tables of configs.
 namespace tilewright {
 
 struct TriedConfig {

@@ -8,7 +8,7 @@
 
 #include "cache/model/records.hpp"
 
-/// What the cache knows of other shapes, in the form in which a search learns from it. Values.
+/// The cache's trials of other shapes, in the form in which a search learns from it. Values.
 namespace tilewright {
 
 /// A problem of the same op, with its trials on the same device in the same mode.

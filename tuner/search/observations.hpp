@@ -9,7 +9,7 @@
 #include "tuner/search/leaders.hpp"
 #include "tuner/search/strategy.hpp"
 
-/// What a strategy has been told: a trial a candidate, and what follows from them. Kept by every strategy.
+/// The trials that a strategy was told, one a candidate, and what follows from them. Kept by every strategy.
 namespace tilewright {
 
 class Observations {

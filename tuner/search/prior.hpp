@@ -6,7 +6,7 @@
 
 #include "tuner/search/strategy.hpp"
 
-/// What the trials of other shapes lead one to expect of the candidates of a problem, before any of these was looked at
+/// The times expected of a problem's candidates by the trials of other shapes, before any candidate was looked at
 /// (docs/tuning.md). Pure.
 namespace tilewright {
 

@@ -29,7 +29,7 @@ struct Recording {
 /// alone are no recording of theirs and are left out.
 [[nodiscard]] std::vector<Recording> read_recordings(const Store& store, const std::string& op);
 
-/// What a strategy did with one recording.
+/// One strategy's run over one recording.
 struct Replayed {
   std::string strategy;
   Problem problem;

@@ -22,7 +22,7 @@ class Search {
   Search(const Search&) = delete;
   Search& operator=(const Search&) = delete;
 
-  /// What the cache knows already; before anything is asked.
+  /// Takes a trial that the cache has; before anything is asked.
   void recall(std::size_t candidate, const Trial& trial);
   /// The looks that may be made now, as of Strategy::ask.
   [[nodiscard]] std::vector<Look> ask(std::size_t most) const;

@@ -12,8 +12,8 @@
 #include "tuner/measure/measure.hpp"
 #include "tuner/search/neighbours.hpp"
 
-/// What to look at next, and for how long. A strategy sees candidates by index and the trials they became; it never
-/// touches a device, a compiler, the store or a clock, so it can be run against recorded trials as well, and gives the
+/// The choice of the next look, and of its length. A strategy sees candidates by index and the trials they became, no
+/// device, compiler, store or clock: so it can be run against recorded trials as well, and gives the
 /// same answers to the same trials and seed (docs/tuning.md).
 namespace tilewright {
 
@@ -30,7 +30,7 @@ using Idle = std::function<double(const Config& config, const Problem& problem)>
 /// By the recipes of implementations; what is not among them is never idle.
 [[nodiscard]] Idle idle_of(OpInterface interface, std::vector<ImplementationRecipe> recipes, DeviceFacts device);
 
-/// What a strategy searches.
+/// The space that a strategy searches.
 struct SearchSpace {
   /// In the definition's order.
   std::vector<Config> candidates;
@@ -52,7 +52,7 @@ class Strategy {
   /// made in any order, and all of them stand until one is told, so that asking is free and the answer may be compiled
   /// ahead.
   [[nodiscard]] virtual std::vector<Look> ask(std::size_t most) const = 0;
-  /// What became of a candidate: asked for or, at first, already in the cache.
+  /// The trial of a candidate: asked for or, at first, already in the cache.
   virtual void tell(std::size_t candidate, const Trial& trial) = 0;
   /// How many candidates it would go on to try after what was told, at most: more than are asked for now where that
   /// waits for what these tell.
@@ -62,7 +62,7 @@ class Strategy {
   [[nodiscard]] virtual std::string name() const = 0;
 };
 
-// What they are given must outlive them.
+// Their arguments must outlive them.
 
 /// Every candidate once, wholly, in the definition's order.
 [[nodiscard]] std::unique_ptr<Strategy> exhaustive(const SearchSpace& space);

@@ -11,7 +11,7 @@
 #include "cache/predict/config_axes.hpp"
 #include "tuner/search/strategy.hpp"
 
-/// What is expected of the candidates of a problem, and how sure that is, learned from the trials of other problems of
+/// The times expected of a problem's candidates, and how sure these are, learned from the trials of other problems of
 /// the op and from its own (docs/tuning.md): a Gaussian process over parameters, shapes and how launches fill the
 /// device. Memory and time of a question are bounded, however many candidates and trials there are.
 namespace tilewright {

@@ -17,7 +17,7 @@
 
 namespace tilewright::service {
 
-/// What is read of some files, and read again when one of them changes. Where that fails, what was read before stays
+/// A value read from files, and read again when one of them changes. Where that fails, the value before stays
 /// in force, and `told` hears why, once for each change. For any thread.
 template <class Value>
 class Followed {

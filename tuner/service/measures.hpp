@@ -14,7 +14,7 @@
 
 namespace tilewright::service {
 
-/// What the service counts of itself (docs/service.md, "Metrics"). For any thread.
+/// The service's counts of itself (docs/service.md, "Metrics"). For any thread.
 class Measures {
  public:
   using Clock = std::chrono::steady_clock;

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-/// What comes in by HTTP and what goes out, as values: handlers know no sockets, and the server knows no handlers.
+/// Requests and answers of HTTP as values: handlers know no sockets, and the server knows no handlers.
 namespace tilewright::service {
 
 struct Request {

@@ -16,7 +16,7 @@ namespace tilewright::service {
 class Metrics {
  public:
   enum class Kind : std::uint8_t { counter, gauge, histogram };
-  /// What stands for all series of a name.
+  /// The facts of all series of a name.
   struct Family {
     std::string_view name;
     Kind kind;

@@ -7,7 +7,7 @@
 
 namespace tilewright::service {
 
-/// What asks for something to be tuned. `tuner` must outlive the router.
+/// The paths that ask for tuning. `tuner` must outlive the router.
 void add_queue_routes(Router& router, const app::Place& place, Tuner& tuner);
 
 }  // namespace tilewright::service

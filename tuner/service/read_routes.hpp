@@ -7,8 +7,8 @@
 
 namespace tilewright::service {
 
-/// What only reads: what `query`, `table` and `list` print with --format json, from the same code. `watch` must outlive
-/// the router.
+/// The paths that only read: the output of `query`, `table` and `list` with --format json, from the same code. `watch`
+/// must outlive the router.
 void add_read_routes(Router& router, const app::Place& place, app::PlaceWatch& watch);
 
 }  // namespace tilewright::service

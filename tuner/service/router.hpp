@@ -15,7 +15,7 @@
 /// One table of all that the service answers: requests are found in it, and the OpenAPI document is made of it.
 namespace tilewright::service {
 
-/// What a token allows.
+/// The rights of a token.
 enum class Scope : std::uint8_t { none, read, report, submit, publish };
 [[nodiscard]] const char* name_of(Scope scope) noexcept;
 [[nodiscard]] std::optional<Scope> scope_from(const std::string& name) noexcept;
@@ -26,7 +26,7 @@ struct Route;
 struct Call {
   Request request;
   Target target;
-  /// What the path has where the route's has {name}.
+  /// The path's words where the route has {name}.
   std::map<std::string, std::string> path_values{};
   /// Whose token it came with; empty where none is asked for.
   std::string caller{};

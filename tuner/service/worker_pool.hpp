@@ -16,7 +16,7 @@ class WorkerPool {
  public:
   /// At most `most` wait.
   WorkerPool(std::size_t threads, std::size_t most);
-  /// What waits is done first.
+  /// Waiting work is done first.
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;

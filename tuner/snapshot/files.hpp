@@ -46,7 +46,7 @@ class GrowingFile {
 void write_durably(const std::filesystem::path& file, std::string_view text);
 /// Of a folder that this process has locked: drafts that a kill has left.
 void forget_drafts(const std::filesystem::path& folder);
-/// What was written is on the disk. Throws Error.
+/// Brings the file's content to the disk. Throws Error.
 void sync_file(const std::filesystem::path& file);
 /// Nothing but the first `most` bytes. Empty where there is no file. Throws Error where it cannot be read.
 [[nodiscard]] std::string read_at_most(const std::filesystem::path& file, std::size_t most);

@@ -7,7 +7,7 @@
 
 #include "tuner/snapshot/keys.hpp"
 
-/// What a channel points at: a snapshot, by hash and number, signed (decision 290). Pure functions, for any thread.
+/// The manifest of a channel: its snapshot, by hash and number, signed (decision 290). Pure functions, for any thread.
 namespace tilewright {
 
 struct Manifest {

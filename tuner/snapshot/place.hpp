@@ -18,9 +18,9 @@ class SnapshotPlace {
   SnapshotPlace& operator=(const SnapshotPlace&) = delete;
   virtual ~SnapshotPlace() = default;
 
-  /// What people call it.
+  /// Its name for people.
   [[nodiscard]] virtual std::string title() const = 0;
-  /// What a channel points at, not verified; nothing where the channel is new.
+  /// A channel's manifest, not verified; nothing where the channel is new.
   [[nodiscard]] virtual std::optional<SignedManifest> manifest(const std::string& channel) = 0;
   virtual void put_manifest(const SignedManifest& given) = 0;
   /// Does nothing for a snapshot that is there.

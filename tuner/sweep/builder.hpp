@@ -113,7 +113,7 @@ class Builder {
   };
   /// Requested and not known yet.
   std::map<std::string, Pending> pending_;
-  /// What ready() has not found in the cache.
+  /// Keys that ready() has not found in the cache.
   std::set<std::string> absent_;
   bool retry_failed_ = false;
   /// How many CompilePauses and wait()s there are, and since when nothing compiles, or when that was last so.

@@ -14,12 +14,12 @@
 #include "tuner/measure/measure.hpp"
 #include "tuner/verify/verify.hpp"
 
-/// What a sweep needs of a device: to set problems up on it, and to try configs on them. By a device of this process
+/// A sweep's view of a device: to set problems up on it, and to try configs on them. By a device of this process
 /// (trial_runner.hpp), or by one that a process of its own opened (worker/device_process.hpp). Belong to the sweep's
 /// thread.
 namespace tilewright {
 
-/// What all trials of a sweep share.
+/// The settings that all trials of a sweep share.
 struct TrialSetting {
   MeasureMode mode = MeasureMode::cold;
   Versions versions;

@@ -5,7 +5,7 @@
 #include "cache/model/records.hpp"
 #include "tuner/device/device.hpp"
 
-/// What a failed device call means for a trial and for the sweep.
+/// The meaning of a failed device call for a trial and for the sweep.
 namespace tilewright {
 
 /// The device answers no more: nothing can be measured until a new process opens it.

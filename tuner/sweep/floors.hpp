@@ -7,7 +7,7 @@
 
 #include "tuner/device/device.hpp"
 
-/// What a launch costs on a device when there is nothing to do (docs/measuring.md, "The floor"). It depends on the
+/// The time of a launch on a device when there is nothing to do (docs/measuring.md, "The floor"). It depends on the
 /// device alone, so all problems on it share what was measured. Belongs to the device's thread.
 namespace tilewright {
 

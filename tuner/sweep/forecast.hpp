@@ -12,10 +12,10 @@
 #include "cache/store/store.hpp"
 #include "tuner/sweep/problem_run.hpp"
 
-/// What a sweep would do, with nothing compiled, measured or written: by the very rules by which it would do it.
+/// A sweep's forecast, with nothing compiled, measured or written: by the very rules by which it would do it.
 namespace tilewright {
 
-/// What the cache has of a problem.
+/// How much the cache has of a problem.
 enum class CacheState : std::uint8_t {
   fresh,    ///< nothing is left to try
   partial,  ///< some is

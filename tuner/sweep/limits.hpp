@@ -8,7 +8,7 @@
 #include "cache/model/records.hpp"
 #include "cache/plan/plan.hpp"
 
-/// What a compiled config needs against what the device has: judged from the compiler's figures, before anything is
+/// A compiled config's needs against the device's limits: judged from the compiler's figures, before anything is
 /// loaded. Pure.
 namespace tilewright {
 

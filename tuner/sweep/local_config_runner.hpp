@@ -58,7 +58,7 @@ class LocalConfigRunner : public ConfigRunner, private MemoryPool::User {
   [[nodiscard]] std::size_t held() const override { return held_; }
   /// Calls it with as much memory as can be had.
   void in_pool(const std::function<void()>& work) { pool_.use(*this, work, setting_.interrupted); }
-  /// What it has taken since there were `free_before` bytes.
+  /// Counts the bytes taken since `free_before` were free.
   void count_held(std::size_t free_before);
   void make_verifier();
   /// Makes inputs, reference and input sets anew.

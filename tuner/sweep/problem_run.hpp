@@ -27,7 +27,7 @@
 /// compiled while other problems are measured, and holds device memory from its first trial to its end only.
 namespace tilewright {
 
-/// What the problems of one sweep share on the devices of a model; all must outlive them.
+/// The settings that the problems of one sweep share on the devices of a model; all must outlive them.
 struct SweepSetting : SearchOptions {
   /// Of the device, and of all that are like it.
   DeviceFacts facts;
@@ -91,7 +91,7 @@ class ProblemRun {
   /// with. Nothing when interrupted.
   [[nodiscard]] std::optional<Timing> time_again(const Winner& winner);
 
-  /// What it would do (forecast.hpp); before begin().
+  /// Its forecast (forecast.hpp); before begin().
   [[nodiscard]] Forecast forecast(const std::string& compiler) const;
 
   /// The UUID of the GPU whose stored times are reused if the problem is measured there again; empty: there are none.
@@ -115,7 +115,7 @@ class ProblemRun {
   /// Configs tried since it was set up.
   [[nodiscard]] std::size_t tried() const noexcept { return search_->tried(); }
   [[nodiscard]] bool is_best_so_far(const Trial& trial) const;
-  /// What is known of its configs, those of other sweeps included.
+  /// The trials of its configs, those of other sweeps included.
   [[nodiscard]] const std::vector<std::optional<Trial>>& trials() const noexcept { return search_->trials(); }
 
  private:

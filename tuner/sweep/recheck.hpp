@@ -9,7 +9,7 @@
 
 #include "cache/model/records.hpp"
 
-/// What a sweep needs to know of winners that are judged anew (revalidate.hpp). Values.
+/// Winners that a sweep judges anew (revalidate.hpp). Values.
 namespace tilewright {
 
 /// A winner that something has changed for: those that led are timed again, and all configs are searched only where the
@@ -19,7 +19,7 @@ struct Recheck {
   std::set<std::string> leaders;
   /// The one that it was chosen in.
   Regime regime = Regime::burst;
-  /// What has changed, in words.
+  /// The change, in words.
   std::string why;
   /// Asked with the winner among them, null where none of them is right.
   std::function<bool(const Winner*)> stands;

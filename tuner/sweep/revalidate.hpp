@@ -19,10 +19,10 @@ namespace tilewright {
 struct StaleWinner {
   Problem problem;
   std::string fingerprint;
-  /// What served it, and how fast it was.
+  /// The config that served it, and its time.
   Config config;
   double median_ns = 0;
-  /// What has changed since, in words: "driver 12080 is now 13000".
+  /// The change since, in words: "driver 12080 is now 13000".
   std::string why;
   /// The texts of those that led: winners of all roles, runners-up and ties.
   std::set<std::string> leaders;

@@ -19,7 +19,7 @@ struct SearchOptions {
   Regime regime = Regime::burst;
   /// Configs considered for each problem (sweep/selection.hpp); 0: all that are legal.
   std::size_t max_configs = 0;
-  /// What decides which of them are tried (search/strategy.hpp).
+  /// The rule by which they are tried (search/strategy.hpp).
   std::string strategy = "exhaustive";
   std::uint64_t seed = 1;
   /// Configs tried for each problem, besides those that the cache knows; 0: no bound.

@@ -46,7 +46,7 @@ struct SweepRequest : SearchOptions {
   /// Measure the copy ceiling of each problem's bytes and, once a GPU, its compute rate: by a race, unless all is
   /// measured.
   bool ceilings = true;
-  /// What was asked, for the sweep's row.
+  /// The command that was asked, for the sweep's row.
   std::string command;
   /// Where locks of GPUs are; without them nothing is locked.
   std::optional<LockPlaces> locks;

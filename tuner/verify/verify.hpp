@@ -28,7 +28,7 @@ struct OutputErrors {
 
 struct Verdict {
   bool right = false;
-  /// What is wrong first, in words: "y[3][17] is 0.25, expected 0.125 ± 0.002 (412 of 4096 elements are off)". Where it
+  /// The first fault, in words: "y[3][17] is 0.25, expected 0.125 ± 0.002 (412 of 4096 elements are off)". Where it
   /// is not on the definition's first sample, it begins with "on the sample 'planted': ".
   std::string reason;
   /// The largest of all outputs, on all samples that were tried.

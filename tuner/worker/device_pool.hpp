@@ -35,7 +35,7 @@ class DevicePool : public Devices {
   void wait_for_all();
   /// Of the devices, each once, also of those that are still being opened.
   [[nodiscard]] std::vector<std::string> fingerprints();
-  /// What could not be opened so far, in words.
+  /// The devices that could not be opened so far, in words.
   [[nodiscard]] std::vector<std::string> lost();
 
  private:

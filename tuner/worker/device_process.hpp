@@ -59,7 +59,7 @@ class DeviceProcess : public TrialDevice {
   /// A process that was lost is replaced; when that fails, whatever comes next says so.
   [[nodiscard]] bool answers() override { return true; }
 
-  /// What became of a question.
+  /// The answer to a question.
   struct Answer {
     enum class Kind : std::uint8_t {
       message,

@@ -11,7 +11,7 @@
 #include "tuner/process/channel.hpp"
 #include "tuner/sweep/config_runner.hpp"
 
-/// What a sweep and the process that has its device say to each other, as values. Both ends are one program, so a
+/// The messages between a sweep and the process that has its device, as values. Both ends are one program, so a
 /// message needs no version; what does not fit throws what understand() (tuner/process/channel.hpp) expects.
 ///
 /// The worker may begin with a sight: which GPU it is about to open. Then comes its greeting: which device it has
@@ -57,7 +57,7 @@ void read_trial(const Message& message, Trial& trial);
 [[nodiscard]] Message to_message(const Verdict& verdict);
 [[nodiscard]] Verdict verdict_from(const Message& message);
 
-/// What was thrown, by its kind. `lost`: the device answers no more.
+/// A thrown error, by its kind. `lost`: the device answers no more.
 [[nodiscard]] Message error_message(const std::exception& error, bool lost);
 /// Throws it again, when the message is one.
 void throw_if_error(const Message& message);

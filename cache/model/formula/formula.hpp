@@ -20,7 +20,7 @@
 /// errors with their place. A parsed Formula is immutable and may be shared and evaluated by any number of threads.
 namespace tilewright {
 
-/// What a name stands for: a number, or text (an attribute's value, the dtype), which lives as long as its owner.
+/// The value of a name: a number, or text (an attribute's value, the dtype), which lives as long as its owner.
 using Value = std::variant<std::int64_t, std::string_view>;
 
 /// Where the names of a formula are looked up.

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-/// What a parsed formula is: a tree whose nodes lie in one vector, children before their parent.
+/// A parsed formula: a tree whose nodes lie in one vector, children before their parent.
 namespace tilewright {
 
 enum class NodeKind : std::uint8_t {

@@ -28,7 +28,7 @@ inline const std::string kDevices = "devices";
 /// Winners and spares of the shape with these dims, and its times of others; the dims of `key` play no part.
 [[nodiscard]] std::string known_key(const ProblemKey& key, MeasureMode mode, const ShapeDims& dims);
 
-/// What was decided for a problem; without dims, for its spec.
+/// The key of decisions for a problem; without dims, for its spec.
 [[nodiscard]] std::string pins_key(const ProblemKey& key);
 [[nodiscard]] std::string loss_model_key(const ProblemKey& key, MeasureMode mode);
 [[nodiscard]] std::string servers_key(const ProblemKey& key, MeasureMode mode);

@@ -36,7 +36,7 @@ class ContainerWriter {
   void put(const std::string& key, std::string_view text);
 
   /// Writes the file under another name, brings it to the disk and renames it, so that nobody ever sees a part of it.
-  /// What stands there is replaced. Throws CacheError, and nothing is changed then.
+  /// A file of that name is replaced. Throws CacheError, and nothing is changed then.
   void write(const std::filesystem::path& file) const;
 
  private:

@@ -46,7 +46,7 @@ struct LaunchOptions {
   std::string snapshot = {};
 };
 
-/// What ranks of a job compare. See tw_snapshot.
+/// The values that ranks of a job compare. See tw_snapshot.
 struct ServedSnapshot {
   std::string cache;         ///< the file
   std::string snapshot;      ///< "sha256:…"; empty where it is none

@@ -6,7 +6,7 @@
 
 #include "tilewright/tilewright.h"
 
-/// What the C++ layer of the launch library throws: the code of tilewright.h, and text that says what was being done,
+/// The error of the launch library's C++ layer: the code of tilewright.h, and text that says what was being done,
 /// to what, and why it failed. A value; nothing is shared between threads.
 namespace tilewright {
 
