@@ -12,7 +12,7 @@
 
 #include "cache/store/store.hpp"
 
-/// What was measured of devices and bounds every kernel: copies of memory, and rates of computing (docs/measuring.md).
+/// The measured bounds of all kernels on a device: copies of memory, and rates of computing (docs/measuring.md).
 namespace tilewright {
 
 /// The least time in which so many bytes were seen to move, by size. A copy of more bytes bounds one of fewer, and one
@@ -27,7 +27,7 @@ class CopyCurve {
   [[nodiscard]] std::optional<double> nanoseconds(std::int64_t bytes) const;
 
  private:
-  /// What was measured, and of these the ones that no larger copy outruns, by bytes.
+  /// Measured sizes, and of these the ones that no larger copy outruns, by bytes.
   std::vector<std::int64_t> measured_;
   std::vector<std::pair<std::int64_t, double>> fastest_;
 };

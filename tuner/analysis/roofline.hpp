@@ -34,7 +34,7 @@ struct Roofline {
                                    const std::string& interface_hash, const Problem& problem,
                                    const std::string& fingerprint, MeasureMode mode);
 
-/// What a time is mostly made of.
+/// The bound that most of a time is spent on.
 enum class Bound : std::uint8_t {
   launch,   ///< within twice an empty launch's time
   memory,   ///< its intensity is below the ridge point: moving the bytes takes longer than computing

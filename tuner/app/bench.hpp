@@ -55,7 +55,7 @@ class BenchRun {
 
  private:
   BenchRun(const Place& place, Listener& listener);
-  /// What is known of a benchmark once it was asked for.
+  /// A benchmark that was asked for.
   struct Known {
     std::optional<DeviceSession::Ready> ready;
     History::BuildOf build;

@@ -9,7 +9,7 @@
 #include "tuner/app/place.hpp"
 #include "tuner/report/table.hpp"
 
-/// What takes the space of the cache, and taking out what nothing needs.
+/// The space that a cache takes, and the removal of unused rows.
 namespace tilewright::app {
 
 struct CacheInfo {

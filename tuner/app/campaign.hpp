@@ -8,7 +8,7 @@
 
 #include "tuner/app/sweep.hpp"
 
-/// What to tune, as a file (docs/tuning.md): ops with dtypes, attributes and shapes; devices; a budget.
+/// A campaign, as a file (docs/tuning.md): ops with dtypes, attributes and shapes; devices; a budget.
 namespace tilewright::app {
 
 struct Campaign {

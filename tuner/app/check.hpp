@@ -28,7 +28,7 @@ struct CheckResult {
   /// A line for what was checked, in order.
   Table table;
   std::size_t wrong = 0;
-  /// What is missing was not checked.
+  /// True: missing results were not checked.
   bool cancelled = false;
 };
 

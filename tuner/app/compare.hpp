@@ -8,7 +8,7 @@
 #include "tuner/app/place.hpp"
 #include "tuner/report/compare_table.hpp"
 
-/// What two caches, devices or versions have of an op, side by side.
+/// Two caches, devices or versions of an op, side by side.
 namespace tilewright::app {
 
 struct CompareRequest {

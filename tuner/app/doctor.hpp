@@ -4,7 +4,7 @@
 #include "tuner/app/place.hpp"
 #include "tuner/report/table.hpp"
 
-/// What is found on this machine and where, what is wrong, and what to type.
+/// The parts found on this machine and their places, the faults, and the commands that mend them.
 namespace tilewright::app {
 
 struct DoctorResult {

@@ -16,7 +16,7 @@ struct Finding {
   bool found = false;
   std::string what;
   std::string where;
-  /// What is not as it should be and what that costs; empty where nothing is.
+  /// The fault and its cost; empty where there is none.
   std::string wrong = {};
   /// The command to type then: one for each finding that is wrong.
   std::string type = {};

@@ -5,7 +5,7 @@
 
 #include "tuner/app/sweep.hpp"
 
-/// What a sweep would do, and how long it would take. Nothing is compiled, measured or written.
+/// A sweep's work and its length, foretold. Nothing is compiled, measured or written.
 namespace tilewright::app {
 
 /// The one device of the request may be one of the cache that is not here. Nothing when cancelled. Throws as sweep().

@@ -32,10 +32,10 @@ struct ExportRequest {
 struct Exported {
   /// An op and a device a line.
   std::vector<OpCounts> lines;
-  /// What was written, first, and what stays behind.
+  /// First the files written, then the winners left behind.
   std::vector<std::string> notes;
 };
-/// What people and programs see of it.
+/// The same as a table, for people and programs.
 [[nodiscard]] Table table_of(const Exported& exported, const Place& place);
 
 /// A cache of its own: of the winners, or, of a recording, of all trials.
@@ -45,7 +45,7 @@ struct Exported {
 [[nodiscard]] Exported export_packs(const ExportRequest& request, const std::filesystem::path& folder,
                                     const std::function<void(const std::string&)>& tell);
 
-/// What applications read: a bundle is written in its place, a header's text through `write`. `file` is what it is
+/// The files of applications: a bundle is written in its place, a header's text through `write`. `file` is what it is
 /// called in notes.
 enum class RowsForm : std::uint8_t { bundle, header };
 [[nodiscard]] Exported export_rows(const ExportRequest& request, RowsForm form, const std::filesystem::path& file,

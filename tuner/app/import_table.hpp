@@ -7,7 +7,7 @@
 #include "cache/store/import.hpp"
 #include "tuner/report/table.hpp"
 
-/// What export and import did, a line an op and device.
+/// The outcome of export and import, a line an op and device.
 namespace tilewright::app {
 
 enum class ImportColumns { exported, imported };

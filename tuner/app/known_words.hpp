@@ -38,7 +38,7 @@ class KnownWords {
   [[nodiscard]] std::vector<std::string> columns(TableView view) const;
   /// Of its winners in the cache, each once.
   [[nodiscard]] std::vector<std::string> configs() const;
-  /// What may come next of a config that is typed so far, from its implementations and their parameters: the whole text
+  /// The words that may come next in a config, from its implementations and their parameters: the whole text
   /// each, which is complete where it ends in '}'.
   [[nodiscard]] std::vector<std::string> config_steps(const std::string& typed) const;
 

@@ -7,7 +7,7 @@
 #include "tuner/app/place.hpp"
 #include "tuner/report/table.hpp"
 
-/// What there is to tune, the devices that were tuned on, and when.
+/// The ops that can be tuned, the devices that were tuned on, and when.
 namespace tilewright::app {
 
 struct ListedOps {

@@ -11,8 +11,8 @@
 #include "tuner/analysis/roofline.hpp"
 #include "tuner/app/place.hpp"
 
-/// What a cache serves for a problem, by the launch library's own rule (cache/serve/choose.hpp), for addresses that are
-/// aligned to anything.
+/// The config that a cache serves for a problem, by the launch library's own rule (cache/serve/choose.hpp), for
+/// addresses that are aligned to anything.
 namespace tilewright::app {
 
 struct Lookup {

@@ -35,7 +35,7 @@ using WantedProblems = std::function<bool(const Problem&)>;
 /// The same of a dtype with attributes: what was said of dims plays no part.
 using WantedSpecs = std::function<bool(const OpSpec&)>;
 [[nodiscard]] WantedSpecs wanted_specs(const ProblemWords& words, const OpInterface& interface);
-/// What was said of dims, as it was written: "rows=8 cols=64,128"; empty: nothing.
+/// The words on dims, as they were written: "rows=8 cols=64,128"; empty: nothing.
 [[nodiscard]] std::string dims_text(const ProblemWords& words, const OpInterface& interface);
 
 /// Adds "name=value,name=value": what --shape takes.
@@ -45,7 +45,7 @@ void add_named(ProblemWords& words, const std::string& text);
 /// a list of values.
 [[nodiscard]] Problem to_problem(const ProblemWords& words, const OpInterface& interface);
 
-/// What the words fix besides dims; the rest takes its defaults. Throws as to_problem.
+/// The spec that the words fix; the rest takes its defaults. Throws as to_problem.
 [[nodiscard]] OpSpec to_spec(const ProblemWords& words, const OpInterface& interface);
 
 /// "a, b ,c" at its commas, blanks around the parts dropped.

@@ -37,7 +37,7 @@ enum class PullOutcome : std::uint8_t {
 
 struct Pulled {
   PullOutcome outcome = PullOutcome::pulled;
-  /// What applications open.
+  /// The link that applications open.
   std::filesystem::path file;
   std::string hash;
   /// Of the channel.

@@ -22,7 +22,7 @@ struct RegretRequest {
   /// As choose_devices() takes it; empty: all. Of no account where it is measured.
   std::string device;
   MeasureMode mode = MeasureMode::cold;
-  /// What is left out, and who serves.
+  /// The shapes left out, and the candidates that serve.
   RegretSetting setting;
   /// A row a shape, not a region.
   bool each = false;

@@ -51,7 +51,7 @@ class RegretMeasure {
   RegretMeasure(const RegretRequest& request, Listener& listener, const Store& cache, const OpInterface& interface);
   /// Nothing: its source or parameters have changed since.
   [[nodiscard]] std::optional<Candidate> as_defined(const Config& config, const std::string& hash) const;
-  /// What serves and the winner; nothing, and a note, where one of them is no config of today's definition.
+  /// The serving config and the winner; nothing, and a note, where one of them is no config of today's definition.
   [[nodiscard]] std::optional<std::pair<Candidate, Candidate>> rivals(const Regret& regret);
   /// All that is to be timed, so that nothing compiles meanwhile.
   void compile(const std::vector<Regret*>& untimed);

@@ -11,7 +11,7 @@
 #include "tuner/app/place.hpp"
 #include "tuner/report/table.hpp"
 
-/// What a service is asked to tune (docs/service.md): misses, and campaigns over ops that are on this machine. Nothing
+/// Requests to a service's queue (docs/service.md): misses, and campaigns over ops that are on this machine. Nothing
 /// that comes with a request is source, a file's name or a command.
 namespace tilewright::app {
 
@@ -51,7 +51,7 @@ inline constexpr std::int64_t kMostPriority = 100;
 [[nodiscard]] Table list_campaigns(const Place& place);
 /// Its jobs, with what it is in the summary; nothing where there is no such campaign.
 [[nodiscard]] std::optional<Table> show_campaign(const Place& place, std::int64_t id);
-/// What was reported and waits, the most asked first.
+/// Reported misses that wait, the most asked first.
 [[nodiscard]] Table list_reported_misses(const Place& place);
 
 /// How much waits and runs.

@@ -54,7 +54,7 @@ struct Evidence {
 /// fallback would pass for the winner's.
 [[nodiscard]] Evidence show_winner(const QueryRequest& request);
 
-/// What was served first for a problem over time, a row each: by device, mode and role, the latest first. Throws Error
+/// The configs that served a problem over time, a row each: by device, mode and role, the latest first. Throws Error
 /// where nothing ever was.
 [[nodiscard]] Table show_history(const QueryRequest& request);
 

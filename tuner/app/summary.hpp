@@ -7,7 +7,7 @@
 #include "tuner/app/place.hpp"
 #include "tuner/report/table.hpp"
 
-/// What a cache has, in a line an op, dtype and device.
+/// The content of a cache, in a line an op, dtype and device.
 namespace tilewright::app {
 
 struct SummaryRequest {

@@ -27,7 +27,7 @@ struct Tuning {
   /// Of everything; 0: no bound.
   std::chrono::nanoseconds budget{0};
   bool ceilings = true;
-  /// What was asked, for the sweep's row.
+  /// The command that was asked, for the sweep's row.
   std::string command;
 };
 
@@ -51,7 +51,7 @@ struct SweepPlace {
 /// run_sweep(), cancelled by the listener, which hears of its end. `cache` as Listener::sweep_done() takes it.
 [[nodiscard]] SweepSummary run_told(const SweepRequest& request, Catalogue& catalogue, DevicePool& devices,
                                     Store& store, Listener& listener, const std::filesystem::path& cache);
-/// What does not depend on the device.
+/// The fields that do not depend on the device.
 [[nodiscard]] SweepRequest sweep_request(const Tuning& tuning);
 
 /// Shares the time of a request among its ops: the next ops get the part that their problems are of all that are left.

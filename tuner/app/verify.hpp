@@ -31,7 +31,7 @@ struct VerifyResult {
   Table table;
   /// Lines that are not right.
   std::size_t wrong = 0;
-  /// What is missing was not checked.
+  /// True: missing results were not checked.
   bool cancelled = false;
 };
 

@@ -31,7 +31,7 @@ class DeviceTimes : public benchmark::BenchmarkReporter {
   bool written_ = true;
 };
 
-/// What writes the file of --benchmark_out in this form: console, json or csv.
+/// The writer of the file of --benchmark_out in this form: console, json or csv.
 [[nodiscard]] std::unique_ptr<benchmark::BenchmarkReporter> file_reporter(const std::string& form);
 
 }  // namespace tilewright

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-/// What may be typed next on a command line, by the verbs' own tables and by what is on the machine: ops, their dims,
-/// types and attributes, devices of the cache. Shells ask for it with each press of Tab (completion_verb.cpp), so
+/// The words that may come next on a command line, by the verbs' own tables and by what is on the machine: ops, their
+/// dims, types and attributes, devices of the cache. Shells ask for it with each press of Tab (completion_verb.cpp), so
 /// nothing here opens a device, and nothing fails: what cannot be read offers nothing.
 namespace tilewright::cli {
 
@@ -30,7 +30,7 @@ struct Completion {
 /// `words` stand behind the program's name; the last of them is being typed, and may be empty.
 [[nodiscard]] Completion complete(const std::vector<std::string>& words);
 
-/// What a shell's script reads: "files", "folders" or "words", and " unfinished" where it is; then a line for each
+/// The answer to a shell's script: "files", "folders" or "words", and " unfinished" where it is; then a line for each
 /// offer, with a tab before what it says.
 [[nodiscard]] std::string completion_text(const Completion& completion);
 

@@ -24,7 +24,7 @@ class Console {
   void print(const std::vector<Table>& tables, Format format);
   /// A line for people, on stderr; an event "message" where the log is JSON.
   void say(const std::string& line);
-  /// What the program ends with; an event "error" where the log is JSON.
+  /// The error that the program ends with; an event "error" where the log is JSON.
   void say_error(const std::string& text);
 
   /// From now on stderr has events alone.

@@ -18,7 +18,7 @@ struct Variable {
   std::string says;
 };
 [[nodiscard]] const std::vector<Variable>& variables();
-/// What the exit codes of `verb` mean, or of the program where it is null.
+/// The meaning of exit codes of `verb`, or of the program where it is null.
 [[nodiscard]] std::string exit_codes(const Verb* verb);
 
 /// `tilewright help`

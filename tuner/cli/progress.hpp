@@ -46,7 +46,7 @@ class Progress : public app::Listener {
   [[nodiscard]] bool conclude(const std::set<TrialStatus>& fail_on);
 
  private:
-  /// What one device tells.
+  /// The progress of one device.
   class Lane : public SweepListener {
    public:
     Lane(Progress& progress, std::string device) : progress_(progress), device_(std::move(device)) {}

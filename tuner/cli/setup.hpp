@@ -10,7 +10,7 @@
 #include "tuner/cli/arguments.hpp"
 #include "tuner/report/table.hpp"
 
-/// What several verbs need, from the options that they share.
+/// The objects that several verbs need, from the options that they share.
 namespace tilewright::cli {
 
 /// --format

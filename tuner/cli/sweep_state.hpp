@@ -26,11 +26,11 @@ struct ProblemState {
   std::optional<Trial> best;
   /// The time of the best before it; 0: there was none.
   double before_ns = 0;
-  /// What `done` was when the best was found.
+  /// `done` when the best was found.
   std::size_t best_at = 0;
 };
 
-/// What one device is at.
+/// The state of one device.
 struct LaneState {
   /// Empty where there is one device.
   std::string device;

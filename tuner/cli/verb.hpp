@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-/// What a verb is to its users: name, options, examples. Parsing, `--help`, docs/cli.md, completions and man pages are
+/// A verb as its users see it: name, options, examples. Parsing, `--help`, docs/cli.md, completions and man pages are
 /// made from these values, so that they cannot differ.
 namespace tilewright::cli {
 
@@ -16,14 +16,14 @@ class Console;
 /// How the program ends.
 enum class ExitCode : int { done = 0, failed = 1, usage = 2, partly = 3 };
 
-/// What completion offers for a value that is no fixed list of words. A value named FILE or DIR is completed as a path
-/// and needs none.
+/// The kind of words that completion offers for a value without a fixed list. A value named FILE or DIR is completed as
+/// a path and needs none.
 enum class Takes : std::uint8_t { text, dtypes, attributes, place, stored_device, arch, parameter, columns, config };
 
 struct Option {
   /// Without the dashes: "cache".
   std::string name;
-  /// What its value is called: "FILE"; empty for a switch, "[BOOL]" where it may be left out.
+  /// The name of its value: "FILE"; empty for a switch, "[BOOL]" where it may be left out.
   std::string value;
   /// One or more sentences.
   std::string help;
@@ -54,7 +54,7 @@ struct Verb {
   std::vector<std::string> description;
   std::vector<Option> options;
   std::vector<Example> examples;
-  /// What the exit codes mean for this verb.
+  /// The meaning of exit codes for this verb.
   std::string exit_codes;
   ExitCode (*run)(const Arguments& arguments, Console& console) = nullptr;
 };

@@ -27,11 +27,11 @@ struct CompileRequest {
   std::vector<std::filesystem::path> include_dirs;
   /// Appended to the compiler's own, one flag each.
   std::vector<std::string> options;
-  /// What it is compiled for, on a profiler's timeline; empty: its name tells.
+  /// Its label on a profiler's timeline; empty: its name.
   std::string label = {};
 };
 
-/// What the compiler says of one kernel; all 0 on the emulator but max_threads.
+/// The compiler's facts of one kernel; all 0 on the emulator but max_threads.
 struct KernelResources {
   int registers = 0;
   int spill_store_bytes = 0;

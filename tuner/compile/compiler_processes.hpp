@@ -20,7 +20,7 @@
 /// A request, then its answer (process/worker_process.hpp).
 namespace tilewright {
 
-/// What a worker does: answers requests that come over `socket` by `compiler` until there are no more. Returns the
+/// The worker's loop: answers requests that come over `socket` by `compiler` until there are no more. Returns the
 /// process's exit code.
 int serve_compiles(Compiler& compiler, int socket);
 

@@ -16,7 +16,7 @@ namespace tilewright {
 /// Entry points of the library; nvrtc_table.hpp, for the sources of this folder alone.
 struct NvrtcTable;
 
-/// What a search found. Complete whether or not there is an NVRTC.
+/// The result of a search. Complete whether or not there is an NVRTC.
 struct NvrtcReport {
   /// Empty: none can be used, and `why` says so.
   std::filesystem::path library;
@@ -32,7 +32,7 @@ struct NvrtcReport {
     std::string outcome;
   };
   std::vector<Attempt> attempts;
-  /// What is missing, what that costs and what to do; empty when nothing is.
+  /// The missing part, its cost and the remedy; empty when nothing is missing.
   std::string why;
   std::string why_no_headers;
 
@@ -52,7 +52,7 @@ class NvrtcLibrary {
 
   [[nodiscard]] const NvrtcReport& report() const noexcept { return report_; }
   [[nodiscard]] const NvrtcTable& table() const noexcept { return *table_; }
-  /// What it compiles for: 75, 80, 90…
+  /// Its targets: 75, 80, 90…
   [[nodiscard]] std::vector<int> architectures() const;
 
  private:

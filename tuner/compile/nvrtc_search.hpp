@@ -35,8 +35,8 @@ struct NvrtcCandidate {
   std::string found_by;
 };
 
-/// What to try, in order. Paths are of files that exist, except the one that TILEWRIGHT_NVRTC names and bare names.
-/// libnvrtc.alt.so is never among them: its `long` has 32 bits.
+/// The paths to try, in order. Paths are of files that exist, except the one that TILEWRIGHT_NVRTC names and bare
+/// names. libnvrtc.alt.so is never among them: its `long` has 32 bits.
 [[nodiscard]] std::vector<NvrtcCandidate> nvrtc_candidates(const NvrtcSearchPlaces& places);
 
 /// Every folder in which a library was looked for, for the report of a search that found nothing.

@@ -7,7 +7,8 @@
 
 #include "tuner/compile/compiler.hpp"
 
-/// What ptxas tells with `--ptxas-options=-v`: registers, spills, stack and memory of each kernel. Pure text work.
+/// The figures that ptxas prints with `--ptxas-options=-v`: registers, spills, stack and memory of each kernel. Pure
+/// text work.
 namespace tilewright {
 
 /// By symbol, entry functions only. A kernel reported twice is taken once, the last report counts; lines that are not

@@ -78,13 +78,13 @@ struct OpDefinition {
   Reference reference;
   /// In the definition's order. Every dtype has a tolerance whatever the attributes are.
   std::vector<ToleranceTable> tolerance;
-  /// What every config is verified on and measured with.
+  /// The data that configs are verified on and measured with.
   Samples samples;
   /// How many kinds of data its formulas tell apart by `draw`: 1 … draws. A config is measured on all alike.
   std::int64_t draws = 1;
-  /// What every config is verified on besides, each as complete as the first.
+  /// Further data that configs are verified on, each as complete as the first.
   std::vector<NamedSamples> more_samples{};
-  /// What a bare sweep tunes, as dim → range text ("256..32768x4"), by device kind: on a GPU, and on the emulator.
+  /// The grid of a bare sweep, as dim → range text ("256..32768x4"), by device kind: on a GPU, and on the emulator.
   /// Every dim in the op's order; the same twice when the definition has no grid for the emulator.
   std::vector<std::pair<std::string, std::string>> grid;
   std::vector<std::pair<std::string, std::string>> emulator_grid;

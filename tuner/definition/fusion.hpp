@@ -9,7 +9,7 @@
 #include "cache/model/formula/formula.hpp"
 #include "cache/model/problem.hpp"
 
-/// What an op does in one launch, as the launches that it takes the place of: the `[fusion]` section of a definition
+/// The launches that an op takes the place of by one: the `[fusion]` section of a definition
 /// (docs/fusion.md). Values.
 namespace tilewright {
 

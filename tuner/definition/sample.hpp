@@ -10,7 +10,7 @@
 
 #include "cache/model/formula/formula.hpp"
 
-/// What the tuner fills the arguments of an op with when it verifies and measures: `[op.sample]` and `[op.samples]` of
+/// The contents of an op's arguments when it is verified and measured: `[op.sample]` and `[op.samples]` of
 /// a definition. Values.
 namespace tilewright {
 

@@ -14,7 +14,7 @@
 #include "cache/plan/strides.hpp"
 #include "tuner/definition/definition.hpp"
 
-/// What the samples of a definition come to for a problem: values of scalars, strides among them, bounds of whole
+/// The samples of a definition for one problem: values of scalars, strides among them, bounds of whole
 /// numbers, the names that formulas see, and the problems of ops that make inputs. Pure.
 namespace tilewright {
 
@@ -33,14 +33,14 @@ using SampleValue = std::variant<std::int64_t, double>;
                                                                   std::span<const PlannedArg> args,
                                                                   std::span<const std::size_t> alignments = {});
 
-/// What formulas call the number of the data, 1, 2, …, where nothing else of the op is called so.
+/// The name in formulas of the data's number, 1, 2, …, where nothing else of the op is called so.
 inline constexpr std::string_view kDraw = "draw";
 
 /// A scalar whose value formulas of tensors may use.
 [[nodiscard]] bool is_whole_scalar(const Argument& arg) noexcept;
 
-/// What formulas of tensors see: the problem's names, scalars of whole-number types by their values, `draw`, and the
-/// indices of an element. Of two with one name the earlier counts.
+/// The names that formulas of tensors see: the problem's names, scalars of whole-number types by their values, `draw`,
+/// and the indices of an element. Of two with one name the earlier counts.
 class SampleScope : public Scope {
  public:
   /// Keeps references: both must outlive the scope.

@@ -7,7 +7,7 @@
 
 #include "cache/plan/strides.hpp"
 
-/// What lies between the pieces of a tensor that a step of its strides goes over. A value.
+/// The gaps between the pieces of a tensor that a step of its strides goes over. A value.
 namespace tilewright {
 
 /// Behind each of `rows` pieces of `row` elements but the last, where each piece starts `pitch` ≥ `row` elements behind

@@ -8,7 +8,7 @@
 #include "cache/store/history.hpp"
 #include "tuner/analysis/roofline.hpp"
 
-/// What stands beside a time in Google Benchmark's columns. Pure.
+/// The columns beside a time in Google Benchmark's form. Pure.
 namespace tilewright {
 
 /// By name: "GB/s", "TFLOP/s", "share_of_ceiling" (of the one that bounds the time, as in tables), "registers",

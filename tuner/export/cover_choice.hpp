@@ -13,7 +13,7 @@
 /// each value of them. Over a Store; no device.
 namespace tilewright {
 
-/// What was chosen for the shapes of one op, dtype and attributes on one device in one mode.
+/// The configs chosen for the shapes of one op, dtype and attributes on one device in one mode.
 struct CoverChoice {
   std::string spec;
   std::string device;
@@ -25,8 +25,8 @@ struct CoverChoice {
   bool proven = false;
   /// Time over that of the shape's winner: the geometric mean and the worst.
   double mean_ratio = 1, worst_ratio = 1;
-  /// What serves: for each shape the fastest of the chosen as best, the fastest of those without specialised dims as
-  /// dynamic, and its base. As Store::list_winners orders them.
+  /// The winners that serve: for each shape the fastest of the chosen as best, the fastest of those without specialised
+  /// dims as dynamic, and its base. As Store::list_winners orders them.
   std::vector<WinnerRow> rows;
 };
 

@@ -20,7 +20,7 @@ struct BoostingRows {
   std::vector<float> targets{};
   /// How much a row counts, above 0.
   std::vector<float> weights{};
-  /// What each is of, such as a shape: rows of one group are alike beyond their features. Empty: nothing is known of
+  /// The group of each, such as a shape: rows of one group are alike beyond their features. Empty: nothing is known of
   /// it.
   std::vector<std::size_t> groups{};
   [[nodiscard]] std::size_t count() const noexcept { return targets.size(); }

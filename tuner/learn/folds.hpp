@@ -25,7 +25,7 @@ class Folds {
   [[nodiscard]] std::size_t count() const noexcept { return left_out_.size(); }
   /// The fold of judged[at].
   [[nodiscard]] std::size_t of(std::size_t at) const { return fold_of_.at(at); }
-  /// What a fold is judged without.
+  /// The shapes that a fold is judged without.
   [[nodiscard]] const std::set<ShapeDims>& left_out(std::size_t fold) const { return left_out_.at(fold); }
 
  private:

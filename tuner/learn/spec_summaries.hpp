@@ -8,7 +8,7 @@
 #include "cache/model/problem.hpp"
 #include "cache/store/store.hpp"
 
-/// What a cache knows of an op on a device, by dtype and attributes.
+/// The tuned shapes of an op on a device, by dtype and attributes.
 namespace tilewright {
 
 /// The shapes of a spec, with what was timed at each.

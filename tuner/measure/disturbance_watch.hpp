@@ -28,7 +28,7 @@ enum class ClockReason : std::uint64_t {
 /// Their names, with commas between them: "software power cap, idle"; empty for none.
 [[nodiscard]] std::string clock_reasons_text(std::uint64_t reasons);
 
-/// What spoiled a time between these readings, in words; empty when nothing did, as far as is known.
+/// The disturbance of a time between these readings, in words; empty when none is known.
 [[nodiscard]] std::string disturbance(const DeviceReadings& before, const DeviceReadings& after);
 
 class DisturbanceWatch {

@@ -49,7 +49,7 @@ class Channel {
   /// False when the other end is gone.
   [[nodiscard]] bool send(const Message& message) const;
 
-  /// What became of a message, either way.
+  /// The fate of a message, either way.
   enum class Received : std::uint8_t {
     message,      ///< it has passed
     end,          ///< the other end is gone

@@ -21,7 +21,7 @@ struct Streams {
   int error = -1;
 };
 
-/// What each process of a program may use; 0: as much as this one. The operating system keeps to it, with or without
+/// The limits of each process of a program; 0: as much as this one. The operating system keeps to it, with or without
 /// this process.
 struct ProcessLimits {
   /// Of address space. Not kept where this program is instrumented by a sanitizer, which takes it all.

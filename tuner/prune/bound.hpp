@@ -16,7 +16,7 @@
 /// the bound errs on the low side (docs/tuning.md has the formulas). Pure.
 namespace tilewright {
 
-/// What a problem asks for at least.
+/// The least work of a problem.
 struct Work {
   double bytes = 0;
   double flops = 0;
@@ -50,7 +50,8 @@ struct TimeBound {
 [[nodiscard]] std::int64_t blocks_per_sm(const PlannedKernel& kernel, const DeviceFacts& device,
                                          const KernelFacts* compiled = nullptr);
 
-/// What a plan may ask of a device before its kernels are loaded: as many blocks as blocks_per_sm lets be resident.
+/// The residency that a plan may assume before its kernels are loaded: as many blocks as blocks_per_sm lets be
+/// resident.
 [[nodiscard]] Residency likely_residency(const DeviceFacts& device);
 
 /// Nothing where the device's facts do not suffice, as on the emulator. `padding`: as in TimeBound. `compiled`: what

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-/// What the loader reads out of device code without compiling it: which headers it includes and which kernels it has.
+/// Facts that the loader reads out of device code without compiling it: the headers it includes and its kernels.
 /// Enough to hash an implementation and to find a misspelt kernel in a millisecond; the compiler remains the judge.
 namespace tilewright::reading {
 

@@ -40,7 +40,7 @@ class KernelReader {
   void finish();
 
  private:
-  /// What stands under `map.NAME`, `workspace.NAME` or `value.NAME`.
+  /// The keys under `map.NAME`, `workspace.NAME` or `value.NAME`.
   using Definitions = std::map<std::string, const Member*>;
 
   void read_param(const Node& text, KernelRecipe& kernel);
@@ -48,7 +48,7 @@ class KernelReader {
   void read_map(const Member& member, ImplementationRecipe& recipe);
   /// A map's strides that come with the call.
   void read_stride_scalars(const Node& list, const Section& section, TensorMapRecipe& map);
-  /// What a map lies over: an argument, or a workspace with a type.
+  /// The target of a map: an argument, or a workspace with a type.
   void read_target(Section& section, TensorMapRecipe& map);
   void read_workspace(const Member& member, ImplementationRecipe& recipe);
   void read_value(const Member& member, ImplementationRecipe& recipe);

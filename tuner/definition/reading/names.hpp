@@ -7,7 +7,7 @@
 
 #include "tuner/definition/reading/mistakes.hpp"
 
-/// What a definition may call things. Dims, attributes and parameters of one implementation share one set of names:
+/// The names that a definition may use. Dims, attributes and parameters of one implementation share one set of names:
 /// they meet in its formulas and as members of the generated `struct Config`.
 namespace tilewright::reading {
 

@@ -15,7 +15,7 @@ namespace tilewright::reading {
 /// say: an alias, a type of a template, a class.
 [[nodiscard]] std::string passed_as(std::string_view declaration);
 
-/// What a launch passes.
+/// The parameters that a launch passes.
 struct Passed {
   std::string name;
   /// As passed_as() has it.

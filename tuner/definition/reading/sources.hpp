@@ -40,7 +40,7 @@ class Sources {
   static void check_kernel(const SourceClosure& closure, const Node& entry,
                            const std::optional<std::vector<Passed>>& passed, const std::string& by, Mistakes& mistakes);
 
-  /// What every generated source includes before an implementation's own: part of each implementation's identity.
+  /// The headers that generated sources include before an implementation's own: part of each implementation's identity.
   [[nodiscard]] const std::vector<SourceFile>& prelude();
 
  private:

@@ -27,7 +27,7 @@ enum class Stage : std::uint8_t {
   grid,     ///< and what only a loaded kernel can tell: resident_blocks, max_active_clusters
 };
 
-/// What is known at Stage::grid and not before.
+/// Names that are known from Stage::grid on.
 inline constexpr std::array<std::string_view, 2> kLateNames{"resident_blocks", "max_active_clusters"};
 
 /// A named formula (lets.hpp), in which no name of another is left.

@@ -10,16 +10,16 @@
 #include "tuner/device/cpu/async_copies.hpp"
 #include "tuner/device/cpu/context.hpp"
 
-/// What the scheduler knows of threads, warps and blocks. Plain data: execution.hpp moves it.
+/// Threads, warps and blocks as the scheduler sees them. Plain data: execution.hpp moves it.
 namespace tilewright::emulator {
 
 struct Warp;
 struct Block;
 
-/// What a thread that is not running waits for; `number` and `object` say which one.
+/// The thing that a stopped thread waits for; `number` and `object` say which one.
 enum class Waiting : std::uint8_t { nothing, warp, barrier, mbarrier, cluster };
 
-/// What a switch touches comes first: it fits one cache line beside the view and the context.
+/// Fields that a switch touches come first: they fit one cache line beside the view and the context.
 struct alignas(64) Fiber : ThreadView, Context {
   Warp* warp = nullptr;
   void* payload = nullptr;
@@ -85,7 +85,7 @@ struct Block : BlockView {
   std::vector<std::byte> saved_static;
 };
 
-/// What counts in a launch that ends early.
+/// The failure of a launch that ends early.
 struct Failure {
   Fault fault = Fault::kTrap;
   bool timed_out = false;
