@@ -7,34 +7,47 @@
 //   q [b, sq, hq, d]  k [b, sk, hkv, d]  v [b, sk, hkv, dv]  o [b, sq, hq, dv], each at strides of its own
 //   lse f32 [b, hq, sq]
 //
-// Here are the reference and the base, both with a warp a row of queries.
+// Here are the reference, by warps that have four rows of queries, and the base: by mma.sync, whatever the call's strides
+// and addresses, and a warp a row where 32 bits do not count its rows and keys.
 
-#include "plain_row.cuh"
+#include "base_tile.cuh"
+#include "reference_rows.cuh"
 #include "sampled.cuh"
 
 namespace tilewright::attention {
 
-// A row of queries, and the keys that it sees: from first to behind last.
-struct DenseRow {
-  i64 row, batch, query, head, first, last;
+struct KeysOfRow {
+  i64 first, last;  // up to, and without, last
 };
 
-// Calls `work` with each of the warp's rows.
-template <class Config, class Work>
-__device__ __forceinline__ void for_each_dense_row(i64 batches, i64 heads, i64 queries, i64 keys, i32 left, i32 right,
-                                                   const Work& work) {
-  const i64 warps = static_cast<i64>(gridDim.x) * (blockDim.x / kWarpSize);
-  i64 row = static_cast<i64>(blockIdx.x) * (blockDim.x / kWarpSize) + threadIdx.x / kWarpSize;
-  for (; row < batches * heads * queries; row += warps) {
-    const i64 query = row % queries, diagonal = query + keys - queries;
-    i64 first = 0, last = keys;
-    if (Config::causal == "yes" && last > diagonal + 1) last = diagonal + 1;
-    if (Config::window == "yes") {
-      if (left >= 0 && first < diagonal - left) first = diagonal - left;
-      if (right >= 0 && last > diagonal + right + 1) last = diagonal + right + 1;
-    }
-    work(DenseRow{row, row / queries / heads, query, row / queries % heads, first, last});
+template <class Config>
+__device__ __forceinline__ KeysOfRow keys_of_query(i64 query, i64 queries, i64 keys, i32 left, i32 right) {
+  const i64 diagonal = query + keys - queries;
+  KeysOfRow range{0, keys};
+  if (Config::causal == "yes" && range.last > diagonal + 1) range.last = diagonal + 1;
+  if (Config::window == "yes") {
+    if (left >= 0 && range.first < diagonal - left) range.first = diagonal - left;
+    if (right >= 0 && range.last > diagonal + right + 1) range.last = diagonal + right + 1;
   }
+  return range;
+}
+
+// Of a base with heads of kWidth columns at most.
+template <class Config, int kWidth, class T = typename Config::dtype>
+__device__ __forceinline__ void attend_base_tile(const Tensor<const T>& q, const Tensor<const T>& k,
+                                                 const Tensor<const T>& v, const Tensor<T>& o, float* lse, float scale,
+                                                 i32 left, i32 right, float softcap, i64 b, i64 hq, i64 hkv, i64 sq,
+                                                 i64 sk, i64 d, i64 dv) {
+  static_assert(Config::num_warps * 16 == kBaseRows, "a warp has 16 rows");
+  with_base_tile<Config, kWidth>(q, k, v, o, [&](auto tile) {
+    using Tile = decltype(tile);
+    using G = MmaGeometry<Tile>;
+    // As in mma.cu: the longest pieces of a causal problem first.
+    const Problem problem = make_problem(b, hq, hkv, sq, sk, left, right, G::kCausal ? 1 : b * hq);
+    const MmaArguments<Tile> arguments{q, k, v, o, lse, static_cast<i32>(d), static_cast<i32>(dv)};
+    run_mma(arguments, problem, make_scale<G::kSoftcap>(scale, softcap),
+            Order<Tile>(problem).work(problem, blockIdx.x));
+  });
 }
 
 }  // namespace tilewright::attention
@@ -47,17 +60,46 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
                      long long k_head, long long v_batch, long long v_token, long long v_head, long long o_batch,
                      long long o_token, long long o_head, long long b, long long hq, long long hkv, long long sq,
                      long long sk, long long d, long long dv) {
+  tilewright::attention::attend_base_tile<Config, 128>({q, q_batch, q_token, q_head}, {k, k_batch, k_token, k_head},
+                                                       {v, v_batch, v_token, v_head}, {o, o_batch, o_token, o_head},
+                                                       lse, scale, left, right, softcap, b, hq, hkv, sq, sk, d, dv);
+}
+
+template <class Config>
+__global__ void __launch_bounds__(Config::num_warps * 32)
+    attention_simple_wide(const typename Config::dtype* q, const typename Config::dtype* k,
+                          const typename Config::dtype* v, typename Config::dtype* o, float* lse, float scale, int left,
+                          int right, float softcap, long long q_batch, long long q_token, long long q_head,
+                          long long k_batch, long long k_token, long long k_head, long long v_batch, long long v_token,
+                          long long v_head, long long o_batch, long long o_token, long long o_head, long long b,
+                          long long hq, long long hkv, long long sq, long long sk, long long d, long long dv) {
+  tilewright::attention::attend_base_tile<Config, 256>({q, q_batch, q_token, q_head}, {k, k_batch, k_token, k_head},
+                                                       {v, v_batch, v_token, v_head}, {o, o_batch, o_token, o_head},
+                                                       lse, scale, left, right, softcap, b, hq, hkv, sq, sk, d, dv);
+}
+
+// A warp a row.
+template <class Config>
+__global__ void __launch_bounds__(Config::num_warps * 32)
+    attention_simple_rows(const typename Config::dtype* q, const typename Config::dtype* k,
+                          const typename Config::dtype* v, typename Config::dtype* o, float* lse, float scale, int left,
+                          int right, float softcap, long long q_batch, long long q_token, long long q_head,
+                          long long k_batch, long long k_token, long long k_head, long long v_batch, long long v_token,
+                          long long v_head, long long o_batch, long long o_token, long long o_head, long long b,
+                          long long hq, long long hkv, long long sq, long long sk, long long d, long long dv) {
   using namespace tilewright;
   using namespace tilewright::attention;
   const RowScale call{scale, softcap, d, dv};
-  for_each_dense_row<Config>(b, hq, sq, sk, left, right, [&](const DenseRow& of) {
-    const i64 key_head = of.head / (hq / hkv);
+  const i64 warps = i64{gridDim.x} * Config::num_warps;
+  for (i64 row = i64{blockIdx.x} * Config::num_warps + threadIdx.x / kWarpSize; row < b * hq * sq; row += warps) {
+    const i64 batch = row / sq / hq, head = row / sq % hq, query = row % sq, key_head = head / (hq / hkv);
+    const KeysOfRow range = keys_of_query<Config>(query, sq, sk, left, right);
     attend_plainly<Config>(
-        call, q + of.batch * q_batch + of.query * q_token + of.head * q_head,
-        [&](i64 j) { return k + of.batch * k_batch + j * k_token + key_head * k_head; },
-        [&](i64 j) { return v + of.batch * v_batch + j * v_token + key_head * v_head; }, of.first, of.last,
-        o + of.batch * o_batch + of.query * o_token + of.head * o_head, Config::lse == "yes" ? lse + of.row : nullptr);
-  });
+        call, q + batch * q_batch + query * q_token + head * q_head,
+        [&](i64 j) { return k + batch * k_batch + j * k_token + key_head * k_head; },
+        [&](i64 j) { return v + batch * v_batch + j * v_token + key_head * v_head; }, range.first, range.last,
+        o + batch * o_batch + query * o_token + head * o_head, Config::lse == "yes" ? lse + row : nullptr);
+  }
 }
 
 template <class Config>
@@ -72,13 +114,30 @@ __global__ void attention_reference(const typename Config::dtype* q, const typen
   using namespace tilewright::attention;
   using T = typename Config::dtype;
   const RowScale call{scale, softcap, d, dv};
-  for_each_dense_row<Config>(b, hq, sq, sk, left, right, [&](const DenseRow& of) {
-    if (!is_sampled_row(of.row, b * hq * sq, of.query, sq, sk)) return;
-    const i64 key_head = of.head / (hq / hkv);
-    attend_in_doubles<Config, T>(
-        call, q + of.batch * q_batch + of.query * q_token + of.head * q_head,
-        [&](i64 j) { return k + of.batch * k_batch + j * k_token + key_head * k_head; },
-        [&](i64 j) { return v + of.batch * v_batch + j * v_token + key_head * v_head; }, of.first, of.last,
-        o + of.batch * o_batch + of.query * o_token + of.head * o_head, Config::lse == "yes" ? lse + of.row : nullptr);
-  });
+  const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
+  const i64 warps = i64{gridDim.x} * (blockDim.x / kWarpSize), parts = ceil_div(sq, i64{kWarpSize});
+  // A warp has up to 32 neighbouring queries of a head, those of them that are sampled.
+  for (i64 part = i64{blockIdx.x} * (blockDim.x / kWarpSize) + threadIdx.x / kWarpSize; part < b * hq * parts;
+       part += warps) {
+    const i64 of_heads = part / parts, batch = of_heads / hq, head = of_heads % hq, key_head = head / (hq / hkv);
+    const i64 first_query = part % parts * kWarpSize, own = first_query + lane;
+    const bool is_sampled = own < sq && is_sampled_row(of_heads * sq + own, b * hq * sq, own, sq, sk);
+    for_each_four(__ballot_sync(kFullMask, is_sampled), [&](const int(&lanes)[kReferenceRows], int count) {
+      ReferenceRows<T> rows{};
+      rows.count = count;
+#pragma unroll
+      for (int r = 0; r < kReferenceRows; ++r) {
+        const i64 query = first_query + lanes[r];
+        const KeysOfRow range = keys_of_query<Config>(query, sq, sk, left, right);
+        rows.query[r] = q + batch * q_batch + query * q_token + head * q_head;
+        rows.o[r] = o + batch * o_batch + query * o_token + head * o_head;
+        rows.lse[r] = Config::lse == "yes" ? lse + of_heads * sq + query : nullptr;
+        rows.first[r] = range.first;
+        rows.last[r] = range.last;
+      }
+      attend_rows_in_doubles<Config>(
+          call, rows, [&](i64 j) { return k + batch * k_batch + j * k_token + key_head * k_head; },
+          [&](i64 j) { return v + batch * v_batch + j * v_token + key_head * v_head; });
+    });
+  }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What verification's inputs do not show of attention by mma: masks that bind at planted scores, edges of windows, rows
-// without a key, scores of all sizes, and what lies behind the last key. Against float64.
+// What verification's inputs do not show of attention by mma, against float64: masks that bind at planted scores, edges
+// of windows, rows without a key, scores of all sizes, what lies behind the last key. And of the base: rows that are all
+// aligned, and the kernel for more of them than 32 bits count.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -43,6 +44,7 @@ struct Call {
   bool plants = false;
   long long planted = 0;
   float spread = 1.0f;  // of q and k
+  std::string entry = "attention_mma";
 };
 
 class Tensors {
@@ -111,19 +113,19 @@ const EmulatedKernel& kernel_of(const Call& call) {
 struct Fixed {{
   using dtype = __nv_bfloat16;
   static constexpr Name causal{{"{}"}}, lse{{"yes"}}, window{{"{}"}}, softcap{{"{}"}};
-  static constexpr int block_m = {}, block_n = {}, block_d = 32, block_dv = 64, pack = {}, vec = {};
+  static constexpr int block_m = {}, block_n = {}, block_d = 32, block_dv = 64, pack = {}, vec = {}, num_warps = 4;
 }};
-#include "attention/mma.cu"
+#include "attention/attention.cu"
 template <class>
 __global__ void kernel(const __nv_bfloat16* q, const __nv_bfloat16* k, const __nv_bfloat16* v, __nv_bfloat16* o,
                        float* lse, float scale, int left, int right, float softcap, long long q_row, long long k_row,
                        long long v_row, long long o_row, long long hq, long long hkv, long long sq, long long sk) {{
-  attention_mma<Fixed>(q, k, v, o, lse, scale, left, right, softcap, 0, hq * q_row, q_row, 0, hkv * k_row, k_row, 0,
+  {}<Fixed>(q, k, v, o, lse, scale, left, right, softcap, 0, hq * q_row, q_row, 0, hkv * k_row, k_row, 0,
                        hkv * v_row, v_row, 0, hq * o_row, o_row, 1, hq, hkv, sq, sk, {}, {});
 }}
 )cu",
       call.causal ? "yes" : "no", call.left >= 0 || call.right >= 0 ? "yes" : "no", call.softcap > 0 ? "yes" : "no",
-      kBlockM, kBlockN, call.pack, call.vec, kHead, kHeadV);
+      kBlockM, kBlockN, call.pack, call.vec, call.entry, kHead, kHeadV);
   for (const auto& [text, kernel] : kernels) {
     if (text == source) return kernel;
   }
@@ -133,7 +135,8 @@ __global__ void kernel(const __nv_bfloat16* q, const __nv_bfloat16* k, const __n
 std::string Tensors::run(std::uint64_t seed) {
   const long long rows = call_.queries * call_.pack;
   const auto blocks = static_cast<unsigned>((rows + kBlockM - 1) / kBlockM * (call_.heads / call_.pack));
-  EmulatedLaunch launch = extents(blocks, 2 * kBlockM, (kBlockM + 2 * kBlockN * 2) * 128);
+  const int shared = call_.entry == "attention_mma" ? (kBlockM + 2 * kBlockN * 2) * 128 : 96 * 1024;
+  EmulatedLaunch launch = extents(blocks, 2 * kBlockM, shared);
   launch.seed = seed;
   const std::uint16_t *q = q_.data(), *k = k_.data(), *v = v_.data();
   return kernel_of(call_)
@@ -248,6 +251,15 @@ TEST(AttentionMma, packs_query_heads_and_reads_any_address) {
         expect_right(
             {.heads = 8, .key_heads = 2, .queries = queries, .keys = 100, .causal = true, .pack = pack, .vec = vec});
       }
+    }
+  }
+}
+
+TEST(AttentionBase, is_right_where_rows_are_aligned_and_where_32_bits_do_not_count_them) {
+  for (const char* entry : {"attention_simple", "attention_simple_wide", "attention_simple_rows"}) {
+    for (const auto& [queries, keys] : {std::pair{1, 77}, {65, 129}, {77, 3}}) {
+      expect_right({.queries = queries, .keys = keys, .causal = true, .entry = entry});
+      expect_right({.queries = queries, .keys = keys, .left = 20, .right = 7, .softcap = 3.0f, .entry = entry});
     }
   }
 }

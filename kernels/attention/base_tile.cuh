@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// A base's block of queries: the warps and tiles of mma.cu for rows at any address and heads of any width up to kWidth, 128 or
+// 256. A block has 64 rows of a head and 4 warps. It copies by cp.async where each row starts at a multiple of 16 bytes,
+// else element by element.
+//
+// Shared memory: 80 KiB where kWidth is 128, 96 KiB where it is 256.
+
+#include "mma.cu"
+
+namespace tilewright::attention {
+
+enum : int { kBaseRows = 64 };
+
+// What mma.cu is to know; rows start at multiples of kVector bytes.
+template <class Config, int kWidth, int kVector>
+struct BaseTile : Config {
+  enum : int {
+    block_m = kBaseRows,
+    block_n = kWidth <= 128 ? 64 : 32,
+    block_d = kWidth,
+    block_dv = kWidth,
+    pack = 1,
+    vec = kVector,
+  };
+};
+
+// Whether each row of a tensor starts at a multiple of kBytes.
+template <int kBytes, class T>
+__device__ __forceinline__ bool rows_start_at_multiples_of(const Tensor<T>& tensor) {
+  const i64 strides = (tensor.batch | tensor.token | tensor.head) * static_cast<i64>(sizeof(T));
+  return (reinterpret_cast<u64>(tensor.data) | static_cast<u64>(strides)) % kBytes == 0;
+}
+
+// Calls work(BaseTile) with what fits the tensors.
+template <class Config, int kWidth, class T, class Work>
+__device__ __forceinline__ void with_base_tile(const Tensor<const T>& q, const Tensor<const T>& k,
+                                               const Tensor<const T>& v, const Tensor<T>& o, const Work& work) {
+  if (rows_start_at_multiples_of<16>(q) && rows_start_at_multiples_of<16>(k) && rows_start_at_multiples_of<16>(v) &&
+      rows_start_at_multiples_of<4>(o)) {
+    work(BaseTile<Config, kWidth, 16>());
+  } else {
+    work(BaseTile<Config, kWidth, 2>());
+  }
+}
+
+}  // namespace tilewright::attention
