@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What verification's inputs do not show of attention by mma, against float64: masks that bind at planted scores, edges
-// of windows, rows without a key, scores of all sizes, what lies behind the last key. And of the base: rows that are all
-// aligned, and the kernel for more of them than 32 bits count.
+// of windows, rows without a key, scores of all sizes, what lies behind the last key. And of the base: rows that are
+// all aligned, and the kernel for more of them than 32 bits count.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
