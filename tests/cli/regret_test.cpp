@@ -112,6 +112,21 @@ TEST_F(RegretVerb, draws_shapes_that_share_no_dim_with_any_of_the_op) {
   }
 }
 
+TEST_F(RegretVerb, draws_no_shape_with_more_bytes_or_flops_than_any_that_is_tuned) {
+  tune("3", "200", "rowwise{passes=1,narrow=0}");
+  tune("60", "20", "rowwise{passes=1,narrow=0}");
+  const nlohmann::json rows = rows_of(measure({"--seeded", "8", "--max-configs", "1", "--each"}));
+  ASSERT_EQ(rows.size(), 8U);
+  for (const nlohmann::json& row : rows) {
+    const std::string key = row["problem"];
+    const auto length = [&](const std::string& dim) {
+      return std::stoll(key.substr(key.find(dim + "=") + dim.size() + 1));
+    };
+    EXPECT_LE(length("rows") * length("cols"), 1200) << key;
+    EXPECT_LE(length("rows") * length("cols") * length("cols"), 3 * 200 * 200) << key;
+  }
+}
+
 TEST_F(RegretVerb, judges_named_shapes_tuned_or_not) {
   tune("3", "33", "rowwise{passes=16,narrow=0}");
   tune("9", "90", "rowwise{passes=1,narrow=0}");

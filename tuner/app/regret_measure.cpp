@@ -55,8 +55,12 @@ std::vector<Problem> RegretMeasure::draw(const OpSpec& spec, const std::vector<S
   std::vector<Problem> taken;
   if (tuned.empty() || count == 0) return taken;
   const auto problem = [&](const ShapeDims& shape) { return problem_of(definition_.interface, spec, shape); };
-  std::int64_t most = 0;
-  for (const ShapeDims& shape : tuned) most = std::max(most, definition_.bytes_of(problem(shape)));
+  std::int64_t most_bytes = 0;
+  std::int64_t most_flops = 0;
+  for (const ShapeDims& shape : tuned) {
+    most_bytes = std::max(most_bytes, definition_.bytes_of(problem(shape)));
+    most_flops = std::max(most_flops, definition_.flops_of(problem(shape)));
+  }
   const auto seed = request_.measuring->tuning.search.seed;
   std::set<ShapeDims> seen;
   for (const ShapeDims& drawn : draw_shapes(tuned, count * kDrawnForOne, kBeyond, seed)) {
@@ -66,7 +70,8 @@ std::vector<Problem> RegretMeasure::draw(const OpSpec& spec, const std::vector<S
     const ShapeDims& shape = *inside;
     const auto is_relative = [&](const ShapeDims& other) { return shares_a_dim(shape, other); };
     if (std::ranges::any_of(learned_from, is_relative) || !seen.insert(shape).second) continue;
-    if (definition_.bytes_of(problem(shape)) <= most) taken.push_back(problem(shape));
+    const Problem one = problem(shape);
+    if (definition_.bytes_of(one) <= most_bytes && definition_.flops_of(one) <= most_flops) taken.push_back(one);
   }
   return taken;
 }

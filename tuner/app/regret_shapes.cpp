@@ -56,8 +56,8 @@ std::vector<JudgedShapes> judged_shapes(const Store& store, const ProblemWords& 
         if (drawn.size() < seeded) {
           notes.push_back(
               fmt::format("{}: of {} that were asked for {} could be drawn: others share a dim with one of the op that "
-                          "is tuned, or are larger "
-                          "than all of these.",
+                          "is tuned, or have more bytes "
+                          "or flops than all of these.",
                           spec.text(), counted(seeded, "shape"), drawn.size()));
         }
         add(judged, drawn, tuned);
