@@ -135,7 +135,7 @@ __global__ void kernel(const __nv_bfloat16* q, const __nv_bfloat16* k, const __n
 std::string Tensors::run(std::uint64_t seed) {
   const long long rows = call_.queries * call_.pack;
   const auto blocks = static_cast<unsigned>((rows + kBlockM - 1) / kBlockM * (call_.heads / call_.pack));
-  const int shared = call_.entry == "attention_mma" ? (kBlockM + 2 * kBlockN * 2) * 128 : 96 * 1024;
+  const std::size_t shared = call_.entry == "attention_mma" ? (kBlockM + 2 * kBlockN * 2) * 128 : 96 * 1024;
   EmulatedLaunch launch = extents(blocks, 2 * kBlockM, shared);
   launch.seed = seed;
   const std::uint16_t *q = q_.data(), *k = k_.data(), *v = v_.data();
