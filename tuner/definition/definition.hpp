@@ -67,6 +67,18 @@ struct Reference {
   bool sampled = false;
 };
 
+/// Another op whose trials tell of this one's configs (`learns_from`). Its formulas see the other's names, which its
+/// own definition knows.
+struct LearnsFrom {
+  std::string op;
+  /// Nothing: all its problems tell.
+  std::optional<Formula> when{};
+  /// This op's dims, in its order.
+  std::vector<Formula> dims{};
+  /// Parameters that the other's configs lack.
+  std::map<std::string, Formula> parameters{};
+};
+
 struct OpDefinition {
   OpInterface interface;
   std::string summary;
@@ -93,6 +105,8 @@ struct OpDefinition {
   Config base;
   /// Attributes with whose first values a problem is searched first; with others, only what led there is tried.
   std::vector<std::string> follows{};
+  /// Ops that teach what this one's own trials are too few to tell.
+  std::vector<LearnsFrom> learns_from{};
   /// The launches that it takes the place of; nothing: the definition does not say.
   std::optional<Fusion> fusion{};
 

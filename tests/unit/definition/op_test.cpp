@@ -3,8 +3,13 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <set>
+
 #include "tests/unit/definition/helpers.hpp"
 #include "tests/unit/definition/spoiled.hpp"
+#include "tuner/definition/catalogue.hpp"
+#include "tuner/definition/space.hpp"
 
 namespace tilewright::test {
 namespace {
@@ -67,6 +72,19 @@ const Spoiled kSpoiled[] = {
      "'follows' in [op] must be a list, and is a text"},
     {"follows_what_is_no_attribute", "bytes = ", "follows = [\"acts\"]\nbytes = ", "\"acts\"",
      "'follows' in [op]: there is no attribute 'acts'; did you mean 'act'?"},
+    {"learns_from_of_another_type", "bytes = ", "learns_from = \"gemm\"\nbytes = ", "\"gemm\"",
+     "'learns_from' in [op] must be a list, and is a text"},
+    {"learns_from_no_op", "bytes = ", "learns_from = [{ dims = { rows = \"m\", cols = \"n\" } }]\nbytes = ", "{ dims",
+     "an item of 'learns_from' in [op] has no 'op'"},
+    {"learns_from_dims_that_are_not_all",
+     "bytes = ", "learns_from = [{ op = \"gemm\", dims = { rows = \"m\" } }]\nbytes = ", "{ rows = \"m\" }",
+     "'dims' in an item of 'learns_from' in [op] lacks 'cols'"},
+    {"learns_from_a_dim_that_it_has_not", "bytes = ",
+     "learns_from = [{ op = \"gemm\", dims = { rows = \"m\", cols = \"n\", row = \"k\" } }]\nbytes = ", "row = \"k\"",
+     "'dims' in an item of 'learns_from' in [op]: there is no dim 'row'; did you mean 'rows'?"},
+    {"learns_from_when_no_formula_says", "bytes = ",
+     "learns_from = [{ op = \"gemm\", when = \"m >\", dims = { rows = \"m\", cols = \"n\" } }]\nbytes = ", "\", dims",
+     "expected a value, found the end in `m >`"},
     {"domain_with_an_unknown_name", "bytes = ", "domain = [\"row > 1\"]\nbytes = ", "row > 1",
      "unknown name 'row' in `row > 1`; did you mean 'rows'?"},
     {"domain_with_a_parameter", "bytes = ", "domain = [\"rows > sm_count\"]\nbytes = ", "sm_count",
@@ -104,6 +122,68 @@ TEST(Bucketed, dims_are_refused_where_a_plan_cannot_serve_a_whole_bucket) {
                "  { name = \"step\", role = \"scalar\", type = \"i64\" },"),
       Contains("9:40: the extent `2 * rows` of 'z', which has a pitch, is more than the bucketed dim 'rows': "
                "write \"rows\" alone, so that a launch can check it"));
+}
+
+TEST(LearnsFrom, of_built_in_ops_makes_configs_that_may_be_launched_of_most_of_the_teachers) {
+  Catalogue catalogue({}, kernels_source_dir());
+  DeviceFacts h200;
+  h200.name = "NVIDIA H200";
+  h200.compute_capability = 90;
+  h200.sm_count = 132;
+  h200.shared_per_block_optin = 227 * 1024;
+  h200.shared_per_sm = 228 * 1024;
+  h200.max_threads_per_sm = 2048;
+  std::size_t learning = 0;
+  for (const std::string& op : catalogue.names()) {
+    const OpDefinition& definition = catalogue.find(op);
+    for (const LearnsFrom& from : definition.learns_from) {
+      ++learning;
+      const OpDefinition& teacher = catalogue.find(from.op);
+      const Problem problem =
+          parse_problem(teacher.interface.op + "[dtype=bf16]{m=512,n=4096,k=4096}", teacher.interface);
+      const ProblemScope scope(problem);
+      ASSERT_TRUE(!from.when || from.when->truth(scope)) << op;
+      std::vector<std::int64_t> dims;
+      for (const Formula& dim : from.dims) dims.push_back(dim.integer(scope));
+      const Problem mine =
+          make_problem(parse_spec(op + "[dtype=bf16]", definition.interface), definition.interface, dims);
+      std::set<std::string> legal;
+      for (const Candidate& each : expand(definition, mine, h200).legal) legal.insert(each.config.text());
+      std::size_t taught = 0, launchable = 0;
+      for (const Candidate& each : expand(teacher, problem, h200).legal) {
+        if (each.config.implementation != "wgmma") continue;
+        Config config{each.config.implementation, {}};
+        for (const std::string& name : definition.implementation("wgmma").recipe.parameters) {
+          const auto value = std::ranges::find(each.config.values, name, [](const auto& pair) { return pair.first; });
+          config.values.emplace_back(
+              name, value != each.config.values.end() ? value->second : from.parameters.at(name).integer(scope));
+        }
+        ++taught;
+        launchable += legal.contains(config.text()) ? 1 : 0;
+      }
+      EXPECT_GT(taught, 20U) << op;
+      EXPECT_GT(2 * launchable, taught) << op;
+    }
+  }
+  EXPECT_EQ(learning, 4U);
+}
+
+TEST(LearnsFrom, takes_formulas_over_names_of_the_op_that_teaches) {
+  const TempFolder folder;
+  const OpDefinition definition = load_definition(
+      folder.write_mini(
+          replaced(kMiniToml, "bytes = ",
+                   "learns_from = [{ op = \"gemm\", when = \"layout == 'nt'\", dims = { cols = \"n / 2\", "
+                   "rows = \"m\" }, parameters = { depth = \"k\" } }]\nbytes = "),
+          kMiniSource),
+      {kernels_source_dir()});
+  ASSERT_EQ(definition.learns_from.size(), 1U);
+  const auto& from = definition.learns_from[0];
+  EXPECT_EQ(from.op, "gemm");
+  EXPECT_EQ(from.when->text(), "layout == 'nt'");
+  EXPECT_EQ(from.dims.at(0).text(), "m") << "in the order of the op's dims";
+  EXPECT_EQ(from.dims.at(1).text(), "n / 2");
+  EXPECT_EQ(from.parameters.at("depth").text(), "k");
 }
 
 INSTANTIATE_TEST_SUITE_P(Definition, OpMistake, testing::ValuesIn(kSpoiled), name_of);

@@ -160,6 +160,52 @@ void read_follows(Section& section, OpPart& op) {
   }
 }
 
+/// One op that teaches: what its names mean is for its own definition to say, so none is called unknown here.
+std::optional<LearnsFrom> read_teacher(const Node& table, const OpPart& op, Mistakes& mistakes) {
+  Section section(table, "an item of 'learns_from' in [op]", mistakes);
+  Vocabulary theirs;
+  theirs.complete = false;
+  const auto read = [&](const Node& node, const std::string& what) {
+    return read_formula(node, what, Stage::problem, theirs, mistakes);
+  };
+  const std::size_t before = mistakes.unusable();
+  LearnsFrom from;
+  if (const Node* name = section.need("op", Node::Kind::text)) from.op = name->text;
+  if (const Node* when = section.find("when")) from.when = read(*when, section.what("when"));
+  if (const Node* dims = section.need("dims", Node::Kind::table)) {
+    for (const std::string& dim : op.definition.interface.dims) {
+      const Member* member = dims->member(dim);
+      if (member == nullptr) {
+        mistakes.add(dims->place, fmt::format("{} lacks '{}'", section.what("dims"), dim));
+      } else if (auto formula = read(member->value, fmt::format("dim '{}' of {}", dim, section.title()))) {
+        from.dims.push_back(*std::move(formula));
+      }
+    }
+    for (const Member& member : dims->members) {
+      if (std::ranges::find(op.definition.interface.dims, member.key) != op.definition.interface.dims.end()) continue;
+      mistakes.add(member.place, fmt::format("{}: there is no dim '{}'{}", section.what("dims"), member.key,
+                                             suggestion(member.key, op.definition.interface.dims)));
+    }
+  }
+  if (const Node* parameters = section.find("parameters", Node::Kind::table)) {
+    for (const Member& member : parameters->members) {
+      auto formula = read(member.value, fmt::format("parameter '{}' of {}", member.key, section.title()));
+      if (formula) from.parameters.emplace(member.key, *std::move(formula));
+    }
+  }
+  section.finish();
+  return mistakes.unusable() == before ? std::optional(std::move(from)) : std::nullopt;
+}
+
+void read_learns_from(Section& section, OpPart& op) {
+  const Node* list = section.find("learns_from", Node::Kind::list);
+  if (list == nullptr) return;
+  for (const Node& item : list->items) {
+    if (!expect(item, Node::Kind::table, "each item of 'learns_from' in [op]", section.mistakes())) continue;
+    if (auto from = read_teacher(item, op, section.mistakes())) op.definition.learns_from.push_back(*std::move(from));
+  }
+}
+
 void read_costs(Section& section, OpPart& op) {
   // Costs may depend on what inputs hold (costs.hpp); how these are filled is read, and judged, later.
   Vocabulary vocabulary = op.vocabulary;
@@ -213,6 +259,7 @@ OpPart read_op(const Node& table, const std::string& stem, Sources& sources, Mis
   // Kernels have it as their own: their reader judges it.
   if (section.find("params") != nullptr) op.params = table.member("params");
   read_follows(section, op);
+  read_learns_from(section, op);
   read_costs(section, op);
   read_tuning(section, sources, op);
   op.base = section.need("base", Node::Kind::text);
