@@ -11,6 +11,7 @@
 
 #include "cache/base/error.hpp"
 #include "cache/plan/plan.hpp"
+#include "tuner/app/lessons.hpp"
 #include "tuner/app/pin.hpp"
 #include "tuner/app/stored_devices.hpp"
 #include "tuner/compile/source.hpp"
@@ -48,7 +49,7 @@ class Preparing {
       if (store_.implementation_by_hash(each.hash))
         store_.put_implementation(definition.interface.hash(), {each.hash, each.recipe});
     }
-    model_ = learn(store_, definition.interface, device_, mode_);
+    model_ = learn(store_, definition.interface, device_, mode_, lessons_for(definition));
   }
 
   /// Without binaries, what was learned is put alone.

@@ -12,6 +12,7 @@
 #include "cache/base/error.hpp"
 #include "cache/base/units.hpp"
 #include "tuner/app/commands.hpp"
+#include "tuner/app/lessons.hpp"
 #include "tuner/app/pin.hpp"
 #include "tuner/app/regret_measure.hpp"
 #include "tuner/app/regret_shapes.hpp"
@@ -137,6 +138,7 @@ std::optional<RegretResult> regret(const RegretRequest& request, Listener& liste
   std::unique_ptr<RegretMeasure> measure;
   std::vector<DeviceFacts> devices;
   RegretSetting setting = request.setting;
+  setting.lessons = lessons_for(request.problems.op, request.place);
   if (request.measuring) {
     measure = RegretMeasure::open(request, listener, store, *interface);
     if (!measure) return std::nullopt;

@@ -125,10 +125,13 @@ std::vector<const ShapeSummary*> in_order(const SpecSummary& spec) {
 }  // namespace
 
 std::optional<LossModel> learn(const OpInterface& interface, const DeviceFacts& device,
-                               const std::vector<SpecSummary>& specs, const RecipeOf& recipe_of) {
+                               const std::vector<SpecSummary>& specs, const RecipeOf& recipe_of,
+                               const std::vector<SpecSummary>& lessons) {
   Specs all;
   for (const SpecSummary& spec : specs) all.push_back(&spec);
-  const Specs known = teaching(interface, device, all, recipe_of);
+  const Specs own = teaching(interface, device, all, recipe_of);
+  Specs known = own;
+  for (const SpecSummary& lesson : lessons) known.push_back(&lesson);
   LossModel::Contents parts;
   for (const SpecSummary* const spec : known) parts.shapes += spec->shapes.size();
   if (parts.shapes < kFewestShapesToLearn) return std::nullopt;
@@ -157,14 +160,15 @@ std::optional<LossModel> learn(const OpInterface& interface, const DeviceFacts& 
     }
   }
   if (rows.count() < kFewestTrialsToLearn) return std::nullopt;
-  parts.configs = configs_of(known, all, parts.space);
+  parts.configs = configs_of(own, all, parts.space);
   boost(rows, {}, parts);
   return LossModel(std::move(parts));
 }
 
 std::optional<LossModel> learn(const Store& store, const OpInterface& interface, const DeviceFacts& device,
-                               MeasureMode mode) {
-  return learn(interface, device, known_specs(store, interface, device, mode), recipes_of(store));
+                               MeasureMode mode, const Lessons& lessons) {
+  return learn(interface, device, known_specs(store, interface, device, mode), recipes_of(store),
+               lessons_of(store, interface, device, mode, lessons));
 }
 
 }  // namespace tilewright

@@ -208,7 +208,7 @@ class Judge {
         key_(key_of_ones(interface, spec, device)),
         tuned_(store.tuned_shapes(key_, mode)),
         judged_(setting.judged.empty() ? tuned_ : setting.judged),
-        training_set_(store, interface, device, key_, mode, tuned_),
+        training_set_(store, interface, device, key_, mode, tuned_, setting.lessons),
         values_(values_in_use(store, training_set_.known(), key_.interface_hash)),
         failed_somewhere_(store.failed_configs(key_, mode)),
         nearly_(training_set_.known(), values_, failed_somewhere_) {}

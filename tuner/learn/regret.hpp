@@ -10,6 +10,7 @@
 
 #include "cache/serve/choose.hpp"
 #include "cache/store/store.hpp"
+#include "tuner/learn/lessons.hpp"
 
 /// The loss of a shape, had it not been tuned: it is left out, served by match from the rest, and the served config is
 /// compared with its true winner. Says how much an application may lose between the tuned shapes, and where to tune
@@ -62,6 +63,8 @@ struct RegretSetting {
   /// Where not empty, these shapes are judged and no others. One that is not tuned is served from all that the store
   /// has.
   std::vector<ShapeDims> judged{};
+  /// Of what the shapes' models were learned besides.
+  Lessons lessons{};
   /// A cache with the winners of untuned shapes; null: such shapes are passed over.
   const Store* truth = nullptr;
 };

@@ -13,21 +13,27 @@
 namespace tilewright {
 
 TrainingSet::TrainingSet(const Store& store, const OpInterface& interface, const DeviceFacts& device,
-                         const ProblemKey& key, MeasureMode mode, const std::vector<ShapeDims>& tuned)
+                         const ProblemKey& key, MeasureMode mode, const std::vector<ShapeDims>& tuned,
+                         const Lessons& lessons)
     : interface_(interface), device_(device), known_(store.known_shapes(key, mode, tuned)) {
   const auto learned = store.learned(key, mode);
   if (!learned) return;
   all_ = learned->model;
   of_op_ = known_specs(store, interface, device, mode);
+  lessons_ = lessons_of(store, interface, device, mode, lessons);
   // Threads learn from what was read by this one.
   const RecipeOf stored = recipes_of(store);
-  for (const SpecSummary& spec : of_op_) {
-    for (const ShapeSummary& shape : spec.shapes) {
-      for (const ConfigSummary& each : shape.configs) {
-        recipes_.try_emplace(each.id.implementation_hash, stored(each.id.implementation_hash));
+  const auto read_recipes = [&](const std::vector<SpecSummary>& specs) {
+    for (const SpecSummary& spec : specs) {
+      for (const ShapeSummary& shape : spec.shapes) {
+        for (const ConfigSummary& each : shape.configs) {
+          recipes_.try_emplace(each.id.implementation_hash, stored(each.id.implementation_hash));
+        }
       }
     }
-  }
+  };
+  read_recipes(of_op_);
+  read_recipes(lessons_);
   for (const ShapeSummary& shape : known_) {
     serving_.push_back({shape.dims, {}});
     std::ranges::copy_if(shape.configs, std::back_inserter(serving_.back().configs),
@@ -45,6 +51,7 @@ std::vector<ShapeDims> TrainingSet::shapes() const {
   };
   add(known_);
   for (const SpecSummary& each : of_op_) add(each.shapes);
+  for (const SpecSummary& each : lessons_) add(each.shapes);
   return all;
 }
 
@@ -62,15 +69,18 @@ std::vector<std::shared_ptr<const LossModel>> TrainingSet::without_each(const Fo
 }
 
 std::shared_ptr<const LossModel> TrainingSet::without(const std::set<ShapeDims>& left_out) const {
-  std::vector<SpecSummary> rest;
-  for (const SpecSummary& each : of_op_) {
-    SpecSummary& fold = rest.emplace_back(SpecSummary{each.spec, {}});
-    std::ranges::copy_if(each.shapes, std::back_inserter(fold.shapes),
-                         [&](const ShapeSummary& shape) { return !left_out.contains(shape.dims); });
-  }
-  std::erase_if(rest, [](const SpecSummary& each) { return each.shapes.empty(); });
+  const auto rest_of = [&](const std::vector<SpecSummary>& specs) {
+    std::vector<SpecSummary> rest;
+    for (const SpecSummary& each : specs) {
+      SpecSummary& fold = rest.emplace_back(SpecSummary{each.spec, {}});
+      std::ranges::copy_if(each.shapes, std::back_inserter(fold.shapes),
+                           [&](const ShapeSummary& shape) { return !left_out.contains(shape.dims); });
+    }
+    std::erase_if(rest, [](const SpecSummary& each) { return each.shapes.empty(); });
+    return rest;
+  };
   const auto recipe_of = [&](const std::string& hash) -> const ImplementationRecipe& { return recipes_.at(hash); };
-  auto model = learn(interface_, device_, rest, recipe_of);
+  auto model = learn(interface_, device_, rest_of(of_op_), recipe_of, rest_of(lessons_));
   return model ? std::make_shared<const LossModel>(*std::move(model)) : nullptr;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tuner/learn/folds.hpp"
+#include "tuner/learn/lessons.hpp"
 #include "tuner/learn/spec_summaries.hpp"
 
 namespace tilewright {
@@ -18,14 +19,14 @@ class TrainingSet {
  public:
   /// `tuned`: the shapes of the spec of `key`, of which it takes `known`.
   TrainingSet(const Store& store, const OpInterface& interface, const DeviceFacts& device, const ProblemKey& key,
-              MeasureMode mode, const std::vector<ShapeDims>& tuned);
+              MeasureMode mode, const std::vector<ShapeDims>& tuned, const Lessons& lessons = {});
 
   [[nodiscard]] const std::vector<ShapeSummary>& known() const noexcept { return known_; }
   /// Null where the store has learned nothing: then nothing is learned anew either, and the rest is empty.
   [[nodiscard]] const std::shared_ptr<const LossModel>& all() const noexcept { return all_; }
   /// Of the known, configs that may serve and those that failed.
   [[nodiscard]] const std::vector<ShapeSummary>& serving() const noexcept { return serving_; }
-  /// All shapes of the op that are learned from, each once, those of the spec first.
+  /// All shapes that are learned from, each once, those of the spec first and those of lessons last.
   [[nodiscard]] std::vector<ShapeDims> shapes() const;
   /// Models of the op without each of the folds, learned on all cores; null where too little is left. Throws as
   /// learn().
@@ -38,7 +39,7 @@ class TrainingSet {
   const DeviceFacts& device_;
   std::map<std::string, ImplementationRecipe> recipes_;
   std::vector<ShapeSummary> known_, serving_;
-  std::vector<SpecSummary> of_op_;
+  std::vector<SpecSummary> of_op_, lessons_;
   std::shared_ptr<const LossModel> all_;
 };
 
