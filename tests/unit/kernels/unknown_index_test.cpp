@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Indices that are none, which samples leave out since the references of these ops take them as given: targets of
+// cross_entropy that are no column, and positions of rope that have no angles. embedding has them in its samples.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tests/unit/emulator/emulated.hpp"
+
+namespace tilewright::test {
+namespace {
+
+constexpr float kUntouched = -77.0f;
+constexpr std::size_t kMargin = 64;
+
+/// Results between margins that nobody may write to.
+class Results {
+ public:
+  explicit Results(std::size_t count) : all_(count + 2 * kMargin, kUntouched) {}
+
+  [[nodiscard]] float* data() { return all_.data() + kMargin; }
+  [[nodiscard]] float operator[](std::size_t i) const { return all_[kMargin + i]; }
+  [[nodiscard]] bool kept_margins() const {
+    const auto is_kept = [](float value) { return value == kUntouched; };
+    return std::all_of(all_.begin(), all_.begin() + kMargin, is_kept) &&
+           std::all_of(all_.end() - kMargin, all_.end(), is_kept);
+  }
+
+ private:
+  std::vector<float> all_;
+};
+
+std::vector<float> made_values(std::size_t count) {
+  std::vector<float> values;
+  for (std::size_t i = 0; i < count; ++i) values.push_back(static_cast<float>(i * 37 % 19) / 8.0f - 1.0f);
+  return values;
+}
+
+/// What is compiled: a kernel of an op, for f32, with a config.
+std::string source_of(const std::string& op, const std::string& names, const std::string& parameters) {
+  return fmt::format(R"(
+struct Fixed {{
+  using dtype = float;
+  static constexpr Name {};
+  static constexpr int {};
+}};
+#include "{}/{}.cu"
+)",
+                     names, parameters, op, op);
+}
+
+constexpr std::size_t kRows = 7, kVocab = 37;
+constexpr std::int64_t kIgnored = -100;
+
+struct Losses {
+  Results loss{kRows}, lse{kRows}, dlogits{kRows * kVocab};
+};
+
+class CrossEntropyTargets : public ::testing::TestWithParam<const char*> {
+ protected:
+  static Losses run(const std::vector<long long>& targets) {
+    const EmulatedKernel kernel(source_of("cross_entropy", "grad{\"yes\"}, pitch{\"dense\"}, implementation{\"any\"}",
+                                          "num_warps = 2, vec = 4, ragged = 1, unroll = 1, cluster = 1, chunks = 1, "
+                                          "blocks = 1, ahead = 1, vocab = 0") +
+                                fmt::format(R"(
+template <class>
+__global__ void kernel(long long rows, long long vocab, const float* logits, const long long* target, const float* dloss,
+                       float* loss, float* lse, float* dlogits, float smoothing, long long ignore) {{
+  cross_entropy::{}<Fixed>(
+      op_of<Fixed>(vocab, logits, target, dloss, loss, lse, dlogits, smoothing, ignore, vocab, vocab), rows);
+}}
+)",
+                                            GetParam()));
+    const std::vector<float> logits = made_values(kRows * kVocab), dloss(kRows, 0.5f);
+    Losses losses;
+    const EmulatedOutcome outcome =
+        kernel.run(extents(2, 64, 8192), static_cast<long long>(kRows), static_cast<long long>(kVocab),
+                   static_cast<const float*>(logits.data()), static_cast<const long long*>(targets.data()),
+                   static_cast<const float*>(dloss.data()), losses.loss.data(), losses.lse.data(),
+                   losses.dlogits.data(), 0.1f, static_cast<long long>(kIgnored));
+    EXPECT_EQ(outcome.text, "");
+    return losses;
+  }
+};
+
+TEST_P(CrossEntropyTargets, that_are_no_column_make_their_row_nan_and_touch_no_other) {
+  constexpr long long kHuge = std::numeric_limits<long long>::max();
+  const std::vector<long long> targets{3, kIgnored, kVocab, -1, kHuge, -kHuge, kVocab - 1};
+  const Losses found = run(targets), known = run({3, 0, 0, 0, 0, 0, kVocab - 1});
+  for (std::size_t r = 0; r < kRows; ++r) {
+    EXPECT_EQ(found.lse[r], known.lse[r]);
+    const bool is_known = targets[r] >= 0 && targets[r] < static_cast<long long>(kVocab);
+    for (std::size_t c = 0; c < kVocab; ++c) {
+      const float gradient = found.dlogits[r * kVocab + c];
+      if (targets[r] == kIgnored) {
+        EXPECT_EQ(found.loss[r], 0.0f);
+        EXPECT_EQ(gradient, 0.0f);
+      } else if (is_known) {
+        EXPECT_EQ(found.loss[r], known.loss[r]);
+        EXPECT_EQ(gradient, known.dlogits[r * kVocab + c]);
+      } else {
+        EXPECT_TRUE(std::isnan(found.loss[r])) << r;
+        EXPECT_TRUE(std::isnan(gradient)) << r << ' ' << c;
+      }
+    }
+  }
+  EXPECT_TRUE(found.loss.kept_margins() && found.lse.kept_margins() && found.dlogits.kept_margins());
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, CrossEntropyTargets, ::testing::Values("reread", "resident"),
+                         [](const auto& way) { return std::string(way.param); });
+
+constexpr std::size_t kTokens = 6, kHead = 16, kRotary = 8, kPositions = 3;
+
+class RopePositions : public ::testing::TestWithParam<const char*> {
+ protected:
+  static Results run(const char* style, const std::vector<int>& positions) {
+    const EmulatedKernel kernel(
+        source_of("rope", fmt::format("style{{\"{}\"}}, norm{{\"no\"}}, implementation{{\"{}\"}}", style, GetParam()),
+                  "num_warps = 2, threads_per_token = 32, lanes = 2, vec = 4, unroll = 2, d = 0, rot = 0") +
+        fmt::format(R"(
+template <class>
+__global__ void kernel(long long tokens, long long d, long long rot, long long positions, const float* q,
+                       const float* cos, const float* sin, const int* position, float* out) {{
+  const rope::Tensors<float> tensors{{{{q, 2 * d, d}}, {{q + d, 2 * d, d}}, cos, sin, position, nullptr, nullptr,
+                                      {{out, 2 * d, d}}, {{out + d, 2 * d, d}}, 0.0f, tokens, 1, 1, d, rot, positions}};
+  rope::{}<Fixed>(tensors);
+}}
+)",
+                    GetParam()));
+    const std::vector<float> heads = made_values(kTokens * 2 * kHead), angles = made_values(kPositions * kRotary / 2);
+    Results out(heads.size());
+    const EmulatedOutcome outcome =
+        kernel.run(extents(2, 64), static_cast<long long>(kTokens), static_cast<long long>(kHead),
+                   static_cast<long long>(kRotary), static_cast<long long>(kPositions),
+                   static_cast<const float*>(heads.data()), static_cast<const float*>(angles.data()),
+                   static_cast<const float*>(angles.data()), static_cast<const int*>(positions.data()), out.data());
+    EXPECT_EQ(outcome.text, "");
+    return out;
+  }
+};
+
+TEST_P(RopePositions, that_have_no_angles_make_the_pairs_of_their_token_nan_and_nothing_else) {
+  const std::vector<int> positions{
+      0, kPositions, -1, 2, std::numeric_limits<int>::max(), std::numeric_limits<int>::min()};
+  for (const char* style : {"halved", "interleaved"}) {
+    const Results found = run(style, positions), known = run(style, {0, 0, 0, 2, 0, 0});
+    for (std::size_t i = 0; i < kTokens * 2 * kHead; ++i) {
+      const int position = positions[i / (2 * kHead)];
+      if (i % kHead < kRotary && (position < 0 || position >= static_cast<int>(kPositions))) {
+        EXPECT_TRUE(std::isnan(found[i])) << style << ' ' << i;
+      } else {
+        EXPECT_EQ(found[i], known[i]) << style << ' ' << i;
+      }
+    }
+    EXPECT_TRUE(found.kept_margins());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, RopePositions, ::testing::Values("vectors", "pairs"),
+                         [](const auto& way) { return std::string(way.param); });
+
+}  // namespace
+}  // namespace tilewright::test
