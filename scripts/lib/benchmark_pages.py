@@ -8,7 +8,9 @@ import shlex
 import sys
 import textwrap
 
-TITLES = {"rows": "Row and elementwise ops beside their peers", "gemm": "Matrix products beside their peers",
+TITLES = {"rows": "Row and elementwise ops beside their peers",
+          "ceilings": "Row and elementwise ops beside the memory's ceiling",
+          "gemm": "Matrix products beside their peers",
           "attention": "Attention beside its peers", "attention_bwd": "Gradients of attention beside their peers",
           "decode": "Attention of the last token beside its peers",
           "gradients": "Gradients of row ops beside their peers", "fused": "Fused products beside their peers",
@@ -21,6 +23,7 @@ PEERS = {"eager": "eager", "compile": "torch.compile", "cublaslt": "cuBLASLt", "
 BEGIN, END = "<!-- scripts/benchmark report makes what follows -->", "<!-- until here -->"
 HEAD_MEANS = {"attention": "attention", "attention_bwd": "its gradients", "decode": "decoding",
               "gradients": "gradients of row ops", "fused": "fused products"}
+LARGE_BYTES = 128 << 20
 HEAD_SHAPES = {"8192x4096", "4096x4096x4096", "16x4096x4096"}
 
 
@@ -131,6 +134,22 @@ def ops_page(figures):
     """With a line an op."""
     first, *rest = cells_page(figures)
     return [first, groups_table(figures["cells"], ("op",)), *rest]
+
+
+def ceilings_page(figures):
+    """Of all cells, and of those that are large enough for the share to say how well the memory is used."""
+    shares = {least: [cell["share_of_ceiling"] for cell in figures["cells"]
+                      if cell["share_of_ceiling"] and round(cell["gb_per_s"] * cell["ns"]) >= least]
+              for least in (0, LARGE_BYTES)}
+    sentences = [f"{what}: half of {len(each)} cells have {percent(median(each))} or more, the least "
+                 f"{percent(min(each))}; {sum(share < 0.95 for share in each)} are below 95 %."
+                 for what, each in (("All", shares[0]), ("128 MiB and more", shares[LARGE_BYTES])) if each]
+    rows = [[f"`{cell['op']}`", cell["shape"], time_text(cell["ns"]), f"{cell['gb_per_s'] / 1e3:.2f}",
+             percent(cell["share_of_ceiling"]), cell["implementation"], cell["fit"],
+             "; ".join(cell["inaccurate"]) or "good"] for cell in figures["cells"]]
+    return [*sentences, "The share of the ceiling is the time of a copy of the same bytes, the faster of the tuned "
+            "`copy` and torch's, over ours, timed in turns, cold. Smaller ones are bound by the launch too.",
+            table(["op, bf16", "shape", "Tilewright", "TB/s", "of ceiling", "by", "served", "accuracy"], rows)]
 
 
 def groups_of(cells, *names):
@@ -266,9 +285,9 @@ def service_page(figures):
             f"{listeners['before_mib']:.0f} MiB before."]
 
 
-PAGES = {"rows": cells_page, "gemm": cells_page, "attention": attention_page, "attention_bwd": attention_page,
-         "decode": decode_page, "gradients": ops_page, "fused": ops_page, "tuner": tuner_page,
-         "launch": launch_page, "untuned": untuned_page, "service": service_page}
+PAGES = {"rows": cells_page, "ceilings": ceilings_page, "gemm": cells_page, "attention": attention_page,
+         "attention_bwd": attention_page, "decode": decode_page, "gradients": ops_page, "fused": ops_page,
+         "tuner": tuner_page, "launch": launch_page, "untuned": untuned_page, "service": service_page}
 
 
 def facts(result):

@@ -34,6 +34,10 @@ FIGURES = {
     "attention": {"versions": {"torch": "2.11"}, "cells": [ATTENTION, ATTENTION | {"d": "96", "fit": "nearest"}]},
     "decode": {"versions": {"torch": "2.11"}, "cells": [DECODE, DECODE | {"page": 16, "ns": 505000.0}]},
     "rows": {"versions": {"torch": "2.11"}, "cells": [CELL, CELL | {"shape": "4093x1000", "over_fastest": None}]},
+    "ceilings": {"versions": {"torch": "2.11"},
+                 "cells": [CELL | {"implementation": "onchip", "gb_per_s": 4100.0},
+                           CELL | {"shape": "16x4096", "ns": 2000.0, "share_of_ceiling": 0.5,
+                                   "implementation": "onchip"}]},
     "tuner": {"to_a_winner_s": {"softmax": {arm: {"median": s, "least": s, "most": s}
                                             for arm, s in (("triton", 2.5), ("tilewright", 0.5))}},
               "grid": {"problems": 20, "seconds": 12.9, "measured": 1228, "compiled": 238}},
@@ -115,6 +119,13 @@ class Pages(unittest.TestCase):
         self.assertIn("geometric mean 1.200 of 1 cells", text)
         self.assertIn("| `softmax` | 8192x4096 | bf16 | 33.4 µs | 50.1 µs | 40.1 µs | 1.200 ±0.010 | triton | 99.3 % |",
                       text)
+
+    def test_of_ceilings_tell_the_least_of_large_cells_apart(self):
+        with written("ceilings") as (folder, readme):
+            benchmark_pages.write(folder, readme, False)
+            text = (folder / "ceilings.md").read_text(encoding="utf-8")
+        self.assertIn("All: half of 2 cells have 74.6 % or more, the least 50.0 %; 1 are below 95 %.", text)
+        self.assertIn("128 MiB and more: half of 1 cells have 99.3 % or more, the least 99.3 %; 0 are below", text)
 
     def test_of_attention_have_rates_of_all_and_means_by_mask_and_head_size(self):
         with written("attention") as (folder, readme):
