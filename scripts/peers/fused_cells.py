@@ -95,6 +95,14 @@ class FusedCell:
                 + _tensors("out", ("s", (m, n)), ("y", (m, n))) + _scalars(("eps", "f32")))
 
     @property
+    def product(self):
+        """Attributes of the gemm with the same epilogue, but for what the op adds; None where there is none."""
+        if self.op in ("gemm_gated", "mlp"):
+            return None
+        named = dict(self.attributes)
+        return {"bias": named["bias"], "act": named.get("act", "none"), "residual": named.get("residual", "yes")}
+
+    @property
     def bytes(self):
         """Each tensor once."""
         return sum(math.prod(argument.shape) for argument in self.arguments()

@@ -15,7 +15,7 @@ class FusedMeasurer(gemm_measure.GemmMeasurer):
 
     def _add_ceiling(self, launches, cell, sets, result):
         """What an epilogue is held to is its product without it."""
-        if cell.op not in ("gemm_gated", "mlp"):
+        if cell.product:
             self._add(launches, result, "product", lambda: fused_torch.Product(self.launcher, cell, sets))
             result["product"] = launches["product"].served if "product" in launches else {}
 

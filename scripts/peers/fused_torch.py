@@ -143,11 +143,9 @@ class Product(Unfused):
     def _steps(self, sets, i):
         cell, inputs, outputs = self.cell, sets.inputs[i], sets.outputs[i]
         added = [inputs[name] for name in ("bias", "residual") if name in inputs]
-        named = {name: value for name, value in cell.attributes if name in ("bias", "act")}
-        named["residual"] = "yes" if "residual" in inputs else "no"
-        self.served = self._op("gemm", named).query(cell.dims)
+        self.served = self._op("gemm", cell.product).query(cell.dims)
         out = outputs["c" if cell.op == "gemm_dropout" else "s"]
-        return [self._product(inputs["a"], inputs["b"], out, *added, **named)]
+        return [self._product(inputs["a"], inputs["b"], out, *added, **cell.product)]
 
 
 def exact(cell, inputs, rows):

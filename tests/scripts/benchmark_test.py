@@ -238,6 +238,18 @@ class Measuring(unittest.TestCase):
         self.assertTrue(all(b > 1.02 * a for a, b in zip(sizes, sizes[1:])), "one serves all that are near it")
         self.assertIn("scripts/compare_peers.py", calls[-1])
 
+    def test_of_fused_products_sweep_the_products_that_they_are_compared_with(self):
+        with tempfile.TemporaryDirectory() as folder, \
+                mock.patch.object(benchmark, "find", lambda name, _=None: benchmark.Place(name, name)):
+            bench, calls = self.bench(folder, lambda *_: "")
+            bench.commands = ["compare_peers.py"]
+            with self.assertRaisesRegex(benchmark.Failed, "measured no cell"):
+                benchmark.fused(bench)
+        swept = [words for words in calls if words[1:3] == ["sweep", "gemm"]]
+        self.assertEqual([words[4:7] for words in swept], [["bias=yes", "act=gelu", "residual=yes"],
+                                                           ["bias=no", "act=none", "residual=yes"]])
+        self.assertIn("m=8192 n=4096 k=4096", swept[1], "norms add one")
+
     def test_of_decode_keeps_what_its_script_wrote(self):
         def answer(words, real):
             if "compare_decode.py" in words[0]:
