@@ -74,11 +74,12 @@ __global__ void __launch_bounds__(256) widen(const void* from, double* to, long 
   for (i64 i = first_index(); i < count; i += stride()) to[i] = read_element(from, static_cast<Type>(type), i);
 }
 
-// Sets all bits of what lies between rows of `row` bytes, `gap` behind each of `rows`, and the same at every combination
-// of the indices that `repeats` has: how many, and the extent and the stride of each. `count` bytes.
+// Fills what lies between rows of `row` bytes, `gap` behind each of `rows`, and the same at every combination of the
+// indices that `repeats` has: how many, and the extent and the stride of each. `count` bytes, each that of `word` in whose
+// place it lies.
 template <class Config>
-__global__ void __launch_bounds__(256) poison_gaps(unsigned char* to, const long long* repeats, long long rows,
-                                                   long long row, long long gap, long long count) {
+__global__ void __launch_bounds__(256) fill_gaps(unsigned char* to, const long long* repeats, long long rows,
+                                                   long long row, long long gap, long long count, unsigned long long word) {
   using namespace tilewright::utility;
 #pragma unroll 1
   for (i64 i = first_index(); i < count; i += stride()) {
@@ -89,7 +90,7 @@ __global__ void __launch_bounds__(256) poison_gaps(unsigned char* to, const long
       at += rest % repeats[2 * n + 1] * repeats[2 * n + 2];
       rest /= repeats[2 * n + 1];
     }
-    to[at] = 0xff;
+    to[at] = static_cast<unsigned char>(word >> at % 8 * 8);
   }
 }
 

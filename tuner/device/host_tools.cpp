@@ -69,9 +69,14 @@ class HostTools : public TensorTools {
                });
   }
 
-  void poison_gaps(Address to, const Gaps& gaps, std::int64_t size) override {
+  void fill_gaps(Address to, const Gaps& gaps, std::int64_t size, utility::u64 word) override {
+    const auto bytes = std::as_bytes(std::span(&word, 1));
+    std::vector<std::byte> gap;
     gaps.visit([&](std::int64_t begin, std::int64_t end) {
-      device_.fill(to + static_cast<Address>(begin * size), 0xff, static_cast<std::size_t>((end - begin) * size));
+      gap.clear();
+      for (std::int64_t at = begin * size; at < end * size; ++at)
+        gap.push_back(bytes[static_cast<std::size_t>(at % 8)]);
+      device_.upload(to + static_cast<Address>(begin * size), gap);
     });
   }
 

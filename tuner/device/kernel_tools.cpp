@@ -39,9 +39,9 @@ const std::map<std::string, std::vector<ArgumentOf>>& signatures() {
       {"round_elements",
        {tensor("to"), tensor("from"), tensor("words"), scalar("type", DType::i64), scalar("count", DType::i64)}},
       {"widen", {tensor("from"), tensor("to"), scalar("type", DType::i64), scalar("count", DType::i64)}},
-      {"poison_gaps",
+      {"fill_gaps",
        {tensor("to"), tensor("repeats"), scalar("rows", DType::i64), scalar("row", DType::i64),
-        scalar("gap", DType::i64), scalar("count", DType::i64)}},
+        scalar("gap", DType::i64), scalar("count", DType::i64), scalar("word", DType::u64)}},
       {"tally_words", {tensor("words"), tensor("tallies"), scalar("count", DType::i64)}},
       {"compare",
        {tensor("result"), tensor("reference"), tensor("differences"), scalar("type", DType::i64),
@@ -106,7 +106,7 @@ class KernelTools : public TensorTools {
     run("widen", blocks_for(count), {from, to, bits(std::int64_t{utility_type(type)}), bits(count)});
   }
 
-  void poison_gaps(Address to, const Gaps& gaps, std::int64_t size) override {
+  void fill_gaps(Address to, const Gaps& gaps, std::int64_t size, utility::u64 word) override {
     const std::int64_t gap = (gaps.pitch - gaps.row) * size, rows = gaps.rows - 1;
     std::int64_t count = rows * gap;
     std::vector<utility::i64> repeats{static_cast<utility::i64>(gaps.repeats.size())};
@@ -115,8 +115,8 @@ class KernelTools : public TensorTools {
       count *= each.extent;
     }
     if (count <= 0) return;
-    run("poison_gaps", blocks_for(count),
-        {to, on_device(repeats)->address(), bits(rows), bits(gaps.row * size), bits(gap), bits(count)});
+    run("fill_gaps", blocks_for(count),
+        {to, on_device(repeats)->address(), bits(rows), bits(gaps.row * size), bits(gap), bits(count), word});
   }
 
   utility::WordTally tally_words(Address words, std::int64_t count) override {

@@ -50,8 +50,10 @@ class TensorTools {
                               std::int64_t elements) = 0;
   /// Writes `count` doubles with the values of the elements at `from`.
   virtual void widen(Address to, Address from, DType type, std::int64_t count) = 0;
-  /// Sets all bits of the gaps between elements of `size` bytes.
-  virtual void poison_gaps(Address to, const Gaps& gaps, std::int64_t size) = 0;
+  /// Fills the gaps between elements of `size` bytes with `word`, over and over, as if it began at `to`.
+  virtual void fill_gaps(Address to, const Gaps& gaps, std::int64_t size, utility::u64 word) = 0;
+  /// Sets all their bits.
+  void poison_gaps(Address to, const Gaps& gaps, std::int64_t size) { fill_gaps(to, gaps, size, utility::kPoison); }
   /// Over `count` 8-byte words.
   [[nodiscard]] virtual utility::WordTally tally_words(Address words, std::int64_t count) = 0;
   /// Judges `count` elements against doubles at `reference`.

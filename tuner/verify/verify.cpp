@@ -82,10 +82,6 @@ struct SampleCheck {
     for (std::size_t i = 0; i < set.args().size(); ++i) {
       if (!is_output(set.args()[i])) continue;
       expected[i] = room_for_expected(device, set, i);
-      if (has_marked_gaps(i)) {
-        const std::vector<utility::u64> words = marked_gaps(set.layout(i));
-        device.upload(expected[i]->address(), std::as_bytes(std::span(words)));
-      }
       values[i] = expected[i]->address();
     }
     run_reference(device, definition, problem, reference, values);
@@ -107,31 +103,11 @@ struct SampleCheck {
   // What is left out is poison: in these gaps lies something else, so that they are not taken for it.
   [[nodiscard]] bool has_marked_gaps(std::size_t arg) const { return sampled && set.layout(arg).gaps() > 0; }
 
-  [[nodiscard]] static std::vector<utility::u64> marked_gaps(const TensorLayout& layout) {
-    std::vector<utility::u64> words(static_cast<std::size_t>(layout.span()), utility::kPoison);
-    for (const Gaps& gaps : layout.gaps_by_step()) {
-      gaps.visit(
-          [&](std::int64_t begin, std::int64_t end) { std::fill(words.begin() + begin, words.begin() + end, kGap); });
+  void mark_gaps(std::size_t arg) {
+    if (!has_marked_gaps(arg)) return;
+    for (const Gaps& gaps : set.layout(arg).gaps_by_step()) {
+      device.tools().fill_gaps(expected[arg]->address(), gaps, sizeof(double), kGap);
     }
-    return words;
-  }
-
-  // The reference must have written some elements, and nothing between them.
-  void require_samples(std::size_t arg, const std::string& who) {
-    const TensorLayout& layout = set.layout(arg);
-    const std::vector<utility::u64> before = marked_gaps(layout);
-    std::vector<utility::u64> after(before.size());
-    device.download(std::as_writable_bytes(std::span(after)), expected[arg]->address());
-    computed[arg] = layout.elements();
-    for (std::size_t i = 0; i < after.size(); ++i) {
-      if (before[i] == kGap && after[i] != kGap) {
-        throw Error(fmt::format("{} is wrong: it wrote between the rows of {}", who, set.args()[arg].name));
-      }
-      if (before[i] != kGap && after[i] == utility::kPoison) --computed[arg];
-    }
-    if (computed[arg] > 0) return;
-    throw Error(fmt::format("{} is wrong: it left {} of {} elements of {} unwritten", who, layout.elements(),
-                            layout.elements(), set.args()[arg].name));
   }
 
   void poison_gaps(std::size_t arg) {
@@ -141,24 +117,22 @@ struct SampleCheck {
   // The reference must have written every element, or some if it samples, and nothing between the rows.
   void require_complete(std::size_t arg, const std::string& who) {
     const TensorLayout& layout = set.layout(arg);
-    if (has_marked_gaps(arg)) return require_samples(arg, who);
     const auto poison = [&] {
       return static_cast<std::int64_t>(device.tools().tally_words(expected[arg]->address(), layout.span()).poison);
     };
     const std::int64_t before = poison();
-    computed[arg] = layout.elements();
-    if (sampled && before < layout.elements()) {
-      computed[arg] -= before;
-      return;
-    }
-    if (before == layout.gaps() && layout.gaps() == 0) return;
-    poison_gaps(arg);
-    const std::int64_t after = poison();
     const std::string& name = set.args()[arg].name;
-    if (after != before) throw Error(fmt::format("{} is wrong: it wrote between the rows of {}", who, name));
-    if (after == layout.gaps()) return;
-    throw Error(fmt::format("{} is wrong: it left {} of {} elements of {} unwritten", who, after - layout.gaps(),
-                            layout.elements(), name));
+    std::int64_t unwritten = before;
+    if (layout.gaps() > 0) {
+      poison_gaps(arg);
+      const std::int64_t after = poison();
+      if (after != before) throw Error(fmt::format("{} is wrong: it wrote between the rows of {}", who, name));
+      unwritten = after - layout.gaps();
+    }
+    computed[arg] = layout.elements() - (sampled ? unwritten : 0);
+    if (unwritten == 0 || (sampled && computed[arg] > 0)) return mark_gaps(arg);
+    throw Error(
+        fmt::format("{} is wrong: it left {} of {} elements of {} unwritten", who, unwritten, layout.elements(), name));
   }
 
   // What is wrong with one output; empty when nothing is. Adds its errors to the verdict's.

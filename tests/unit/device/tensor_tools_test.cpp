@@ -124,6 +124,10 @@ TEST_F(Tools, by_kernels_compute_what_the_host_computes) {
     kernels->poison_gaps(a->address(), gaps, size);
     host.poison_gaps(b->address(), gaps, size);
     ASSERT_EQ(read<std::byte>(*a, bytes), read<std::byte>(*b, bytes)) << name(type);
+    kernels->fill_gaps(wide_a->address(), gaps, 8, 0x7ff8000000000a9aU);
+    host.fill_gaps(wide_b->address(), gaps, 8, 0x7ff8000000000a9aU);
+    ASSERT_EQ(read<std::uint64_t>(*wide_a, kCount), read<std::uint64_t>(*wide_b, kCount)) << name(type);
+    EXPECT_EQ(read<std::uint64_t>(*wide_a, kCount)[543], 0x7ff8000000000a9aU);
 
     // Other data than the reference, some of it poison.
     host.fill_random(b->address(), type, kCount, {utility::kNormal, 50.0, 10});
