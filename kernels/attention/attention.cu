@@ -32,6 +32,17 @@ __device__ __forceinline__ KeysOfRow keys_of_query(i64 query, i64 queries, i64 k
   return range;
 }
 
+// Whether 32 bits count the rows, the keys, and the blocks of rows of all heads.
+__device__ __forceinline__ bool fits_tiles(i64 heads, i64 queries, i64 keys) {
+  constexpr i64 kMostTokens = 1LL << 28, kMostBlocks = 1LL << 30;
+  return queries <= kMostTokens && keys <= kMostTokens && heads <= kMostBlocks / ceil_div(queries, i64{kBaseRows});
+}
+
+template <int kColumns>
+struct Width {
+  enum : int { kWidth = kColumns };
+};
+
 // Of a base with heads of kWidth columns at most.
 template <class Config, int kWidth, class T = typename Config::dtype>
 __device__ __forceinline__ void attend_base_tile(const Tensor<const T>& q, const Tensor<const T>& k,
@@ -60,41 +71,28 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
                      long long k_head, long long v_batch, long long v_token, long long v_head, long long o_batch,
                      long long o_token, long long o_head, long long b, long long hq, long long hkv, long long sq,
                      long long sk, long long d, long long dv) {
-  tilewright::attention::attend_base_tile<Config, 128>({q, q_batch, q_token, q_head}, {k, k_batch, k_token, k_head},
-                                                       {v, v_batch, v_token, v_head}, {o, o_batch, o_token, o_head},
-                                                       lse, scale, left, right, softcap, b, hq, hkv, sq, sk, d, dv);
-}
-
-template <class Config>
-__global__ void __launch_bounds__(Config::num_warps * 32)
-    attention_simple_wide(const typename Config::dtype* q, const typename Config::dtype* k,
-                          const typename Config::dtype* v, typename Config::dtype* o, float* lse, float scale, int left,
-                          int right, float softcap, long long q_batch, long long q_token, long long q_head,
-                          long long k_batch, long long k_token, long long k_head, long long v_batch, long long v_token,
-                          long long v_head, long long o_batch, long long o_token, long long o_head, long long b,
-                          long long hq, long long hkv, long long sq, long long sk, long long d, long long dv) {
-  tilewright::attention::attend_base_tile<Config, 256>({q, q_batch, q_token, q_head}, {k, k_batch, k_token, k_head},
-                                                       {v, v_batch, v_token, v_head}, {o, o_batch, o_token, o_head},
-                                                       lse, scale, left, right, softcap, b, hq, hkv, sq, sk, d, dv);
-}
-
-// A warp a row.
-template <class Config>
-__global__ void __launch_bounds__(Config::num_warps * 32)
-    attention_simple_rows(const typename Config::dtype* q, const typename Config::dtype* k,
-                          const typename Config::dtype* v, typename Config::dtype* o, float* lse, float scale, int left,
-                          int right, float softcap, long long q_batch, long long q_token, long long q_head,
-                          long long k_batch, long long k_token, long long k_head, long long v_batch, long long v_token,
-                          long long v_head, long long o_batch, long long o_token, long long o_head, long long b,
-                          long long hq, long long hkv, long long sq, long long sk, long long d, long long dv) {
   using namespace tilewright;
   using namespace tilewright::attention;
+  if (fits_tiles(b * hq, sq, sk)) {
+    const auto attend = [&](auto width) {
+      attend_base_tile<Config, decltype(width)::kWidth>({q, q_batch, q_token, q_head}, {k, k_batch, k_token, k_head},
+                                                        {v, v_batch, v_token, v_head}, {o, o_batch, o_token, o_head},
+                                                        lse, scale, left, right, softcap, b, hq, hkv, sq, sk, d, dv);
+    };
+    if (d <= 128 && dv <= 128) {
+      attend(Width<128>());
+    } else {
+      attend(Width<256>());
+    }
+    return;
+  }
+  // A warp a row.
   const RowScale call{scale, softcap, d, dv};
   const i64 warps = i64{gridDim.x} * Config::num_warps;
   for (i64 row = i64{blockIdx.x} * Config::num_warps + threadIdx.x / kWarpSize; row < b * hq * sq; row += warps) {
     const i64 batch = row / sq / hq, head = row / sq % hq, query = row % sq, key_head = head / (hq / hkv);
     const KeysOfRow range = keys_of_query<Config>(query, sq, sk, left, right);
-    attend_plainly<Config>(
+    attend_columns<Config, 8>(
         call, q + batch * q_batch + query * q_token + head * q_head,
         [&](i64 j) { return k + batch * k_batch + j * k_token + key_head * k_head; },
         [&](i64 j) { return v + batch * v_batch + j * v_token + key_head * v_head; }, range.first, range.last,

@@ -125,21 +125,6 @@ TEST(AttentionSpace, has_mma_for_any_address_on_every_gpu) {
   }
 }
 
-TEST(AttentionSpace, has_a_base_for_every_width_and_for_rows_that_32_bits_do_not_count) {
-  const auto entry = [](const std::string& dims) {
-    const Problem problem = attention().problem("attention[dtype=bf16]{" + dims + "}");
-    const Candidate base = resolve_config(attention().definition(), attention().definition().base);
-    const auto plan = make_plan(attention().definition().interface, base.implementation->recipe, base.config, problem,
-                                facts_of_an_a100());
-    const auto& kernels = std::get<LaunchPlan>(plan).kernels;
-    return kernels.size() == 1 ? kernels.front().entry : "";
-  };
-  EXPECT_EQ(entry("b=4,hq=16,hkv=16,sq=2048,sk=2048,d=96,dv=128"), "attention_simple");
-  EXPECT_EQ(entry("b=1,hq=1,hkv=1,sq=1,sk=1,d=136,dv=64"), "attention_simple_wide");
-  EXPECT_EQ(entry("b=1,hq=1,hkv=1,sq=1,sk=268435457,d=64,dv=64"), "attention_simple_rows");
-  EXPECT_EQ(entry("b=16777217,hq=64,hkv=1,sq=1,sk=1,d=64,dv=64"), "attention_simple_rows");
-}
-
 bool compiles_all() {
   const char* value = std::getenv("TILEWRIGHT_COMPILE_ALL");
   return value != nullptr && std::string(value) == "1";
