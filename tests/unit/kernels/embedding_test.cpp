@@ -47,6 +47,14 @@ TEST_P(Embedding, adds_up_the_gradients_of_each_row_however_often_it_was_taken) 
 TEST_P(Embedding, adds_up_more_tokens_of_a_row_than_a_block_can_write_down) {
   // A warp writes down 256, and has 2250 tokens, half of them of one row.
   expect_right_base(embedding_bwd(), key(embedding_bwd(), 9000, 5, 16));
+  // A block of `sorted` writes down 1024.
+  expect_right(embedding_bwd(), key(embedding_bwd(), 9000, 5, 16), "sorted", 3);
+}
+
+TEST_P(Embedding, adds_up_the_gradients_of_sorted_tokens) {
+  for (const auto& [tokens, vocab, d] : {std::tuple(1, 1, 1), {70, 50, 64}, {300, 3, 61}, {2100, 200, 1000}}) {
+    expect_right(embedding_bwd(), key(embedding_bwd(), tokens, vocab, d), "sorted", 3);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Dtypes, Embedding, ::testing::ValuesIn(kDtypes),
