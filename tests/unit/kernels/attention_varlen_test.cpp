@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "cache/base/error.hpp"
@@ -24,11 +25,36 @@ TEST(AttentionVarlen, is_right_for_sequences_of_all_lengths) {
                           "attention_varlen[dtype=bf16,causal=yes,lse=yes]"
                           "{batch=40,tokens_q=48,tokens_k=64,hq=1,hkv=1,d=8,dv=40}"}) {
     const Problem problem = op.problem(key);
-    EXPECT_EQ(op.fault(problem, op.definition().base), "");
     const auto configs = op.sample(problem, "mma", 1);
     EXPECT_FALSE(configs.empty()) << key;
     for (const Config& config : configs) EXPECT_EQ(op.fault(problem, config), "");
   }
+}
+
+TEST(AttentionVarlen, has_a_base_for_heads_of_every_width_and_rows_at_any_address) {
+  BuiltInOp op("attention_varlen");
+  for (const char* key :
+       {"attention_varlen[dtype=bf16]{batch=5,tokens_q=96,tokens_k=128,hq=2,hkv=1,d=24,dv=16}",
+        "attention_varlen[dtype=f16,causal=yes,lse=yes,window=yes,softcap=yes]"
+        "{batch=3,tokens_q=192,tokens_k=96,hq=2,hkv=2,d=64,dv=192}",
+        "attention_varlen[dtype=bf16,causal=yes,lse=yes]{batch=40,tokens_q=48,tokens_k=64,hq=1,hkv=1,d=200,dv=40}"}) {
+    EXPECT_EQ(op.fault(op.problem(key), op.definition().base), "") << key;
+  }
+}
+
+TEST(AttentionVarlen, has_a_base_for_tokens_that_32_bits_do_not_count) {
+  BuiltInOp op("attention_varlen");
+  const Candidate base = resolve_config(op.definition(), op.definition().base);
+  const auto entry = [&](const std::string& dims) {
+    const auto plan = make_plan(op.definition().interface, base.implementation->recipe, base.config,
+                                op.problem("attention_varlen{" + dims + "}"), facts_of_an_a100());
+    const auto& kernels = std::get<LaunchPlan>(plan).kernels;
+    return kernels.size() == 1 ? kernels.front().entry : "";
+  };
+  EXPECT_EQ(entry("batch=64,tokens_q=8192,tokens_k=8192,hq=16,hkv=16,d=96,dv=128"), "attention_varlen_simple");
+  EXPECT_EQ(entry("batch=1,tokens_q=1,tokens_k=1,hq=1,hkv=1,d=136,dv=64"), "attention_varlen_simple_wide");
+  EXPECT_EQ(entry("batch=1,tokens_q=1,tokens_k=268435457,hq=1,hkv=1,d=64,dv=64"), "attention_varlen_simple_rows");
+  EXPECT_EQ(entry("batch=1,tokens_q=268435456,tokens_k=1,hq=512,hkv=1,d=64,dv=64"), "attention_varlen_simple_rows");
 }
 
 TEST(AttentionVarlen, has_one_plan_for_the_tokens_of_a_bucket) {
