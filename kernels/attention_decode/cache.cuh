@@ -3,6 +3,8 @@
 
 // Where the keys and values of sequences lie, for the kernels of decoding: as tensors, or in pages of a pool. Strides are
 // in elements; columns are neighbours. A token is asked for only where its sequence has it.
+//
+// A step is what a warp copies at once. What a table says of it is looked up a step before it is needed: `look`, then `step`.
 
 #include "device/config.cuh"
 
@@ -19,8 +21,7 @@ struct Rows4 {
   }
 };
 
-// What a warp copies at once: rows of keys and values from a token on. Rows that a sequence does not have are asked for and
-// not read.
+// Rows of keys and values from a token on. Rows that a sequence does not have are asked for and not read.
 template <class T>
 struct StepRows {
   const T *keys, *values;
@@ -40,7 +41,9 @@ struct DenseCache {
   __device__ __forceinline__ const T* value(i64 batch, i64 token, i64 head) const {
     return values.at(batch, token, head);
   }
-  __device__ __forceinline__ StepRows<T> step(i32 batch, i32 token, i32 /*last*/, i32 head) const {
+  struct Entry {};
+  __device__ __forceinline__ Entry look(i32 /*batch*/, i32 /*token*/, i32 /*last*/) const { return {}; }
+  __device__ __forceinline__ StepRows<T> step(Entry /*entry*/, i32 batch, i32 token, i32 /*last*/, i32 head) const {
     return {key(batch, token, head), value(batch, token, head), keys.token, values.token};
   }
 };
@@ -75,7 +78,9 @@ struct PagedCache : Pages<T> {
     __device__ __forceinline__ const T* key(int row) const { return cache.key(batch, of(row), head); }
     __device__ __forceinline__ const T* value(int row) const { return cache.value(batch, of(row), head); }
   };
-  __device__ __forceinline__ LookedUp step(i32 batch, i32 token, i32 last, i32 head) const {
+  struct Entry {};
+  __device__ __forceinline__ Entry look(i32 /*batch*/, i32 /*token*/, i32 /*last*/) const { return {}; }
+  __device__ __forceinline__ LookedUp step(Entry /*entry*/, i32 batch, i32 token, i32 last, i32 head) const {
     return {*this, batch, token, last, head};
   }
 };
@@ -83,8 +88,14 @@ struct PagedCache : Pages<T> {
 // … and where it never does.
 template <class T>
 struct PagedCache<T, true> : Pages<T> {
-  __device__ __forceinline__ StepRows<T> step(i32 batch, i32 token, i32 last, i32 head) const {
-    const i64 at = this->page_of(batch, token < last ? token : last);
+  struct Entry {
+    i32 page;
+  };
+  __device__ __forceinline__ Entry look(i32 batch, i32 token, i32 last) const {
+    return {static_cast<i32>(this->page_of(batch, token < last ? token : last))};
+  }
+  __device__ __forceinline__ StepRows<T> step(Entry entry, i32 /*batch*/, i32 token, i32 /*last*/, i32 head) const {
+    const i64 at = entry.page;
     const i32 row = token % this->page;
     return {this->keys.at(at, row, head), this->values.at(at, row, head), this->keys.token, this->values.token};
   }

@@ -22,8 +22,6 @@ struct ClusterGeometry : SplitGeometry<Config> {
   enum : int {
     kBlocks = Config::cluster,
     kToll = 0,
-    kVec = 4,
-    kVectors = G::kHeadV / kVec,  // of a row of results
   };
   struct alignas(16) Facts {
     float base, sum, rounded, none;
@@ -54,7 +52,7 @@ template <class Config>
 struct ClusterSum {
   using G = ClusterGeometry<Config>;
   float base = -kInfinity, sum = 0.0f, rounded = 0.0f;
-  float values[4] = {};
+  Vector<float, G::kVec> values{};
 
   __device__ __forceinline__ static void load(const void* remote, float (&to)[4]) {
     const u64* const from = static_cast<const u64*>(remote);
@@ -126,7 +124,6 @@ template <class Config, class Cache>
 __device__ __forceinline__ void decode_by_clusters(const SplitArguments<Config>& arguments, const DecodeCall& call,
                                                    const Cache& cache, const Scale& scale) {
   using G = ClusterGeometry<Config>;
-  using T = typename G::T;
   constexpr bool kEarly = Cache::kHasAllTokens && !G::kWindow;
   auto& storage = *shared_storage<typename G::Storage>();
   const int thread = static_cast<int>(threadIdx.x);
@@ -139,27 +136,30 @@ __device__ __forceinline__ void decode_by_clusters(const SplitArguments<Config>&
   const i32 packs = packs_of_sequence<G>(call), row_blocks = ceil_div(call.rows(), i32{G::kRows});
   const i32 rank = static_cast<i32>(ptx::cluster_rank());
   const i32 index = static_cast<i32>(blockIdx.x) / G::kBlocks;
-  Place place{index / packs, index % packs, 0, {call.capacity, 0, 0, 0}};
-  const i32 key_head = place.pack / row_blocks, first_row = place.pack % row_blocks * G::kRows;
+  Place place{index / packs, index % packs, 0, 0, {call.capacity, 0, 0, 0}};
+  const i32 key_head = place.pack / row_blocks;
   QueryTile<Config> queries;
   queries.fetch(arguments, call, place, thread);
 
   const auto key_of = [&](i32 unit) { return place.sequence.first + unit * G::kUnit + warp.warp * G::kKeys; };
+  typename Cache::Entry entry{};  // of the step that is copied next
   const auto copy_step = [&](i32 unit, int stage) {
     const i32 key = key_of(unit), last = place.sequence.length - 1;
     if (key <= last) {
       typename G::Stage& to = storage.stages[warp.warp][stage];
-      const auto rows = cache.step(place.batch, key, last, key_head);
+      const auto rows = cache.step(entry, place.batch, key, last, key_head);
       G::TileK::template load<16, kWarpSize>(to.k, last + 1 - key, arguments.columns, warp.lane,
                                              [&](int row) { return rows.key(row); });
       G::TileV::template load<16, kWarpSize>(to.v, last + 1 - key, arguments.columns_v, warp.lane,
                                              [&](int row) { return rows.value(row); });
+      entry = cache.look(place.batch, key_of(unit + G::kBlocks), last);
     }
     ptx::cp_async_commit();
   };
   // The first step as if the sequence were as long as it can be.
   if constexpr (kEarly) copy_step(rank, 0);
   place.sequence = sequence_of<G>(call, place.batch);
+  if (const i32 last = place.sequence.length - 1; last >= 0) entry = cache.look(place.batch, key_of(rank), last);
 #pragma unroll
   for (int stage = kEarly ? 1 : 0; stage + 1 < G::kStages; ++stage) copy_step(rank + stage * G::kBlocks, stage);
   queries.store(storage.q, thread);
@@ -199,12 +199,12 @@ __device__ __forceinline__ void decode_by_clusters(const SplitArguments<Config>&
     }
   }
   __syncthreads();
-  const i32 rows = call.rows() - first_row < G::kRows ? call.rows() - first_row : i32{G::kRows};
-  add_up_warps<Config>(storage, rows, scale.factor, thread);
+  const PackRows<Config> own_rows = rows_of_pack<Config>(arguments, call, place);
+  add_up_warps<Config>(storage, own_rows.count, scale.factor, thread);
   ptx::cluster_sync();
 
   // This block's share of the results.
-  const i32 vectors = rows * G::kVectors, each = ceil_div(vectors, i32{G::kBlocks});
+  const i32 vectors = own_rows.count * G::kVectors, each = ceil_div(vectors, i32{G::kBlocks});
   const i32 end = (rank + 1) * each < vectors ? (rank + 1) * each : vectors;
   for (i32 i = rank * each + thread; i < end; i += G::kThreads) {
     const int row = i / G::kVectors, vector = i % G::kVectors;
@@ -214,19 +214,7 @@ __device__ __forceinline__ void decode_by_clusters(const SplitArguments<Config>&
     for (int first = 0; first < G::kBlocks; first += kTogether) {
       all.template add<kTogether>(storage, first, row, vector, scale.factor);
     }
-    const i32 of_pack = first_row + row;
-    const i32 token = of_pack / call.group, head = key_head * call.group + of_pack % call.group;
-    if (vector * G::kVec < arguments.columns_v) {
-      const float inverse = all.rounded > 0.0f ? ptx::rcp_approx(all.rounded) : 0.0f;
-      Vector<T, G::kVec> rounded;
-#pragma unroll
-      for (int e = 0; e < G::kVec; ++e) rounded[e] = from_float<T>(all.values[e] * inverse);
-      store_vector(arguments.o.at(place.batch, token, head) + vector * G::kVec, rounded);
-    }
-    if (G::kLse && vector == 0) {
-      arguments.lse[(i64{place.batch} * call.heads + head) * call.queries + token] =
-          log_sum(all.base, all.sum, scale.factor);
-    }
+    own_rows.store(row, vector, all.base, all.sum, all.rounded, all.values, scale.factor);
   }
   ptx::cluster_sync();
 }

@@ -8,7 +8,10 @@
 //
 //   packs    │ 0       │ 1   │ 2               │ 3  │        a pack within a block is finished by it;
 //   units    ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪        of the others each block leaves a part,
-//   blocks   │ 0         │ 1         │ 2         │          and a second kernel combines the parts
+//   blocks   │ 0         │ 1         │ 2         │          and the last that does combines them
+//
+// There are kSide such lines: packs side, side + kSide, … of each sequence stand in line `side`, and neighbouring blocks
+// have the same place in neighbouring lines. So they read the same keys of neighbouring heads.
 
 #include "device/config.cuh"
 
@@ -73,6 +76,7 @@ __device__ __forceinline__ i32 share_of(i32 place, i32 blocks, i32 places) {
 // A unit in the line. It may be moved while units are left.
 struct Place {
   i32 batch, pack, unit;  // of the sequence, of the pack
+  i32 side;               // its line: packs side, side + kSide, …
   Sequence sequence;
 
   // Returns how many places on the next unit is.
@@ -81,8 +85,8 @@ struct Place {
     if (++unit < sequence.units) return 1;
     const i32 passed = 1 + sequence.places - unit;
     unit = 0;
-    if (++pack < packs) return passed;
-    pack = 0;
+    if ((pack += G::kSide) < packs) return passed;
+    pack = side;
     do {
       sequence = ++batch < call.batches ? sequence_of<G>(call, batch) : Sequence{0, 0, 1, 1};
     } while (sequence.units == 0);

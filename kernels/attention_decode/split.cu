@@ -3,37 +3,22 @@
 // attention_decode by mma.sync, shared out by lengths: split.cuh.
 //
 //   q [batch, sq, hq, d]  k [batch, sk, hkv, d]  v [batch, sk, hkv, dv]  lengths [batch]  o [batch, sq, hq, dv]
-//   parts  fp32, two of each block of the first kernel
+//   parts  fp32, two of each block; counters  of each pack, 0 between launches
 
-#include "split.cuh"
+#include "calls.cuh"
 
 template <class Config>
 __global__ void __launch_bounds__(Config::num_warps * 32, Config::per_sm)
     attention_decode_split(const typename Config::dtype* q, const typename Config::dtype* k,
                            const typename Config::dtype* v, const int* lengths, typename Config::dtype* o, float* lse,
-                           float* parts, float scale, int left, float softcap, long long q_batch, long long q_token,
-                           long long q_head, long long k_batch, long long k_token, long long k_head, long long v_batch,
-                           long long v_token, long long v_head, long long o_batch, long long o_token, long long o_head,
-                           long long batch, long long hq, long long hkv, long long sq, long long sk, long long d,
-                           long long dv) {
-  using namespace tilewright;
+                           float* parts, unsigned* counters, float scale, int left, float softcap, long long q_batch,
+                           long long q_token, long long q_head, long long k_batch, long long k_token, long long k_head,
+                           long long v_batch, long long v_token, long long v_head, long long o_batch, long long o_token,
+                           long long o_head, long long batch, long long hq, long long hkv, long long sq, long long sk,
+                           long long d, long long dv) {
   using namespace tilewright::attention;
-  using T = typename Config::dtype;
-  const DecodeCall call = make_decode_call(lengths, batch, hq, hkv, sq, sk, left);
-  const DenseCache<T> cache{{k, k_batch, k_token, k_head}, {v, v_batch, v_token, v_head}};
-  const SplitArguments<Config> arguments{{q, q_batch, q_token, q_head}, {o, o_batch, o_token, o_head}, lse, parts,
-                                         static_cast<i32>(d),           static_cast<i32>(dv)};
-  decode_split<Config>(arguments, call, cache, make_scale<SplitGeometry<Config>::kSoftcap>(scale, softcap));
-}
-
-template <class Config>
-__global__ void __launch_bounds__(128)
-    attention_decode_combine(const int* lengths, typename Config::dtype* o, float* lse, float* parts, int left,
-                             long long blocks, long long o_batch, long long o_token, long long o_head, long long batch,
-                             long long hq, long long hkv, long long sq, long long sk, long long dv) {
-  using namespace tilewright;
-  using namespace tilewright::attention;
-  const DecodeCall call = make_decode_call(lengths, batch, hq, hkv, sq, sk, left);
-  const SplitArguments<Config> arguments{{}, {o, o_batch, o_token, o_head}, lse, parts, 0, static_cast<i32>(dv)};
-  combine_parts<Config>(arguments, call, static_cast<i32>(blocks));
+  const auto all = of_tensors<Config>(q, k, v, lengths, o, lse, parts, counters, scale, left, softcap, q_batch, q_token,
+                                      q_head, k_batch, k_token, k_head, v_batch, v_token, v_head, o_batch, o_token,
+                                      o_head, batch, hq, hkv, sq, sk, d, dv);
+  decode_split<Config>(all.arguments, all.call, all.cache, all.scale);
 }

@@ -12,7 +12,8 @@
 //   a block   q of the pack into shared memory │ … │ results of the warps added up there │ o, or a part of it
 //
 // A part is fp32: results as they are, and for each row the base, as a power of two, and the sums of weights. A block has
-// two at most: of a pack that began before it, and of one that ends behind it.
+// two at most: of a pack that began before it, and of one that ends behind it. The last block that leaves a part of a pack
+// combines all of them, in their order.
 
 #include "attention/mma_tile.cuh"
 #include "attention/rounding.cuh"
@@ -51,7 +52,10 @@ struct SplitGeometry {
     kPitch = kHeadV + 8,  // of results in shared memory: rows lie in different banks
     kFacts = 4,           // floats a row beside a part: base, sum, rounded sum
     kPart = kRows * (kHeadV + kFacts),
-    kCombineWarps = 4,
+    kDumped = 32 / kWarps,  // rows of all warps that shared memory holds at once
+    kVec = 4,
+    kVectors = kHeadV / kVec,  // of a row of results
+    kTogether = 4,             // parts that are read at once
   };
   static_assert(sizeof(T) == 2, "elements have 16 bits");
   static_assert(kRows % 16 == 0 && kKeys % 16 == 0 && kHead % 16 == 0 && kHeadV % 32 == 0, "products have whole steps");
@@ -68,17 +72,17 @@ struct SplitGeometry {
   struct Storage {
     alignas(128) unsigned char q[TileQ::kBytes];
     Stage stages[kWarps][kStages];
-    alignas(16) float results[kRows * kPitch];
-    // Of the warps' rows, and then of the block's.
-    float base[kWarps + 1][kRows], sum[kWarps + 1][kRows], rounded[kWarps + 1][kRows];
+    alignas(16) float results[kWarps][kDumped * kPitch];
+    float base[kWarps][kRows], sum[kWarps][kRows], rounded[kWarps][kRows];
     ScanStorage<kWarps> scan;
+    u32 arrived;
   };
 };
 
 // Where packs are shared out among blocks.
 template <class Config>
 struct ShareGeometry : SplitGeometry<Config> {
-  enum : int { kToll = Config::toll };
+  enum : int { kToll = Config::toll, kSide = Config::side };
 };
 
 template <class Config>
@@ -88,6 +92,7 @@ struct SplitArguments {
   Rows4<T> o;
   float* lse;
   float* parts;
+  u32* counters;           // of each pack: blocks that have left a part
   i32 columns, columns_v;  // d and dv
 };
 
@@ -179,56 +184,45 @@ struct SplitWarp {
     }
   }
 
-  // Adds up what the warps have, in storage.results and the last of storage.base, sum and rounded. All threads call.
-  __device__ __forceinline__ void meet(typename G::Storage& storage, float factor) {
+  // Adds up what the warps have of the first `rows` rows, and gives it to take(row, vector, base, sum, rounded, values), each
+  // vector of four columns by another thread. All threads call.
+  template <class Take>
+  __device__ __forceinline__ void meet(typename G::Storage& storage, i32 rows_of_pack, float factor, const Take& take) {
     put_facts(storage);
-    __syncthreads();
-    const auto base_of = [&](int row) {
-      float base = storage.base[0][row];
-#pragma unroll
-      for (int i = 1; i < G::kWarps; ++i) base = fmaxf(base, storage.base[i][row]);
-      return base;
-    };
-    if (const int row = warp * kWarpSize + lane; row < G::kRows) {
-      const float base = base_of(row);
-      float sum = 0.0f, rounded = 0.0f;
-#pragma unroll
-      for (int i = 0; i < G::kWarps; ++i) {
-        const float each = worth(storage.base[i][row], base, factor);
-        sum += each * storage.sum[i][row];
-        rounded += each * storage.rounded[i][row];
-      }
-      storage.base[G::kWarps][row] = base;
-      storage.sum[G::kWarps][row] = sum;
-      storage.rounded[G::kWarps][row] = rounded;
-    }
-    float worths[2 * G::kTiles];
-#pragma unroll
-    for (int i = 0; i < 2 * G::kTiles; ++i) {
-      worths[i] = worth(rows[i / 2].base[i % 2], base_of(i * 8 + lane / 4), factor);
-    }
-    // In each turn the warps add to different columns.
-    constexpr int kGroups = G::kHeadV / 8, kEach = (kGroups + G::kWarps - 1) / G::kWarps;
 #pragma unroll 1
-    for (int turn = 0; turn < G::kWarps; ++turn) {
-      const int place = (warp + turn) % G::kWarps * kEach;
+    for (i32 first = 0; first < rows_of_pack; first += G::kDumped) {
+      if (first > 0) __syncthreads();
 #pragma unroll
-      for (int group = 0; group < kGroups; ++group) {
-        if (group / kEach != place / kEach) continue;
+      for (int i = 0; i < 2 * G::kTiles; ++i) {
+        const i32 row = i * 8 + lane / 4 - first;
+        if (row < 0 || row >= G::kDumped) continue;
 #pragma unroll
-        for (int i = 0; i < 2 * G::kTiles; ++i) {
-          float* const at = storage.results + (i * 8 + lane / 4) * G::kPitch + lane % 4 * 2 + group * 8;
+        for (int group = 0; group < G::kHeadV / 8; ++group) {
           const int from = group * 4 + i % 2 * 2;
-          Vector<float, 2> pair{{results[i / 2][from] * worths[i], results[i / 2][from + 1] * worths[i]}};
-          if (turn > 0) {
-            const auto before = load_vector<2>(at);
-            pair[0] += before[0];
-            pair[1] += before[1];
-          }
-          store_vector(at, pair);
+          store_vector(storage.results[warp] + row * G::kPitch + group * 8 + lane % 4 * 2,
+                       Vector<float, 2>{{results[i / 2][from], results[i / 2][from + 1]}});
         }
       }
       __syncthreads();
+      const i32 here = rows_of_pack - first < G::kDumped ? rows_of_pack - first : i32{G::kDumped};
+      for (i32 i = warp * kWarpSize + lane; i < here * G::kVectors; i += G::kThreads) {
+        const i32 dumped = i / G::kVectors, vector = i % G::kVectors, row = first + dumped;
+        float base = storage.base[0][row];
+#pragma unroll
+        for (int other = 1; other < G::kWarps; ++other) base = fmaxf(base, storage.base[other][row]);
+        float sum = 0.0f, rounded = 0.0f;
+        Vector<float, G::kVec> values{};
+#pragma unroll
+        for (int other = 0; other < G::kWarps; ++other) {
+          const float each = worth(storage.base[other][row], base, factor);
+          const auto others = load_vector<G::kVec>(storage.results[other] + dumped * G::kPitch + vector * G::kVec);
+          sum += each * storage.sum[other][row];
+          rounded += each * storage.rounded[other][row];
+#pragma unroll
+          for (int e = 0; e < G::kVec; ++e) values[e] += each * others[e];
+        }
+        take(row, vector, base, sum, rounded, values);
+      }
     }
   }
 
@@ -252,47 +246,50 @@ struct SplitWarp {
   }
 };
 
-// o and lse of a pack that is finished, or a part of it.
+// The rows of a pack, and where they lie in o and lse.
 template <class Config>
-__device__ __forceinline__ void store_pack(const SplitArguments<Config>& arguments, const DecodeCall& call,
-                                           typename SplitGeometry<Config>::Storage& storage, const Place& place,
-                                           float factor, float* part) {
+struct PackRows {
   using G = SplitGeometry<Config>;
   using T = typename G::T;
-  constexpr int kVec = 4, kVectors = G::kHeadV / kVec;
-  const int thread = static_cast<int>(threadIdx.x);
-  const i32 row_blocks = ceil_div(call.rows(), i32{G::kRows});
-  const i32 key_head = place.pack / row_blocks, first_row = place.pack % row_blocks * G::kRows;
-  const i32 rows = call.rows() - first_row < G::kRows ? call.rows() - first_row : i32{G::kRows};
-  const float* const sums = storage.sum[G::kWarps];
-  const float* const divisors = storage.rounded[G::kWarps];
-  for (int i = thread; i < rows * kVectors; i += G::kThreads) {
-    const int row = i / kVectors, column = i % kVectors * kVec;
-    if (column >= arguments.columns_v) continue;
-    const auto values = load_vector<kVec>(storage.results + row * G::kPitch + column);
-    if (part != nullptr) {
-      store_vector(part + row * G::kHeadV + column, values);
-      continue;
-    }
-    const float inverse = divisors[row] > 0.0f ? ptx::rcp_approx(divisors[row]) : 0.0f;
-    Vector<T, kVec> rounded;
-#pragma unroll
-    for (int e = 0; e < kVec; ++e) rounded[e] = from_float<T>(values[e] * inverse);
+  const SplitArguments<Config>& arguments;
+  const DecodeCall& call;
+  i32 batch, key_head, first_row, count;
+
+  // `base` is a power of two times `factor`.
+  __device__ __forceinline__ void store(i32 row, i32 vector, float base, float sum, float rounded,
+                                        const Vector<float, G::kVec>& values, float factor) const {
     const i32 of_pack = first_row + row;
-    store_vector(
-        arguments.o.at(place.batch, of_pack / call.group, key_head * call.group + of_pack % call.group) + column,
-        rounded);
+    const i32 token = of_pack / call.group, head = key_head * call.group + of_pack % call.group;
+    if (vector * G::kVec < arguments.columns_v) {
+      const float inverse = rounded > 0.0f ? ptx::rcp_approx(rounded) : 0.0f;
+      Vector<T, G::kVec> result;
+#pragma unroll
+      for (int e = 0; e < G::kVec; ++e) result[e] = from_float<T>(values[e] * inverse);
+      store_vector(arguments.o.at(batch, token, head) + vector * G::kVec, result);
+    }
+    if (G::kLse && vector == 0) {
+      arguments.lse[(i64{batch} * call.heads + head) * call.queries + token] = log_sum(base, sum, factor);
+    }
   }
-  if (thread >= rows) return;
-  const float base = storage.base[G::kWarps][thread];
-  if (part != nullptr) {
-    const Vector<float, 4> facts{{base == -kInfinity ? base : base * factor, sums[thread], divisors[thread], 0.0f}};
-    store_vector(part + G::kRows * G::kHeadV + thread * G::kFacts, facts);
-  } else if (G::kLse) {
-    const i32 of_pack = first_row + thread;
-    const i64 head = i64{place.batch} * call.heads + key_head * call.group + of_pack % call.group;
-    arguments.lse[head * call.queries + of_pack / call.group] = log_sum(base, sums[thread], factor);
-  }
+};
+
+template <class Config>
+__device__ __forceinline__ PackRows<Config> rows_of_pack(const SplitArguments<Config>& arguments,
+                                                         const DecodeCall& call, const Place& place) {
+  using G = SplitGeometry<Config>;
+  const i32 row_blocks = ceil_div(call.rows(), i32{G::kRows});
+  const i32 first_row = place.pack % row_blocks * G::kRows, left = call.rows() - first_row;
+  return {arguments, call, place.batch, place.pack / row_blocks, first_row, left < G::kRows ? left : i32{G::kRows}};
+}
+
+// A vector of a part.
+template <class G>
+__device__ __forceinline__ void store_part(float* part, i32 row, i32 vector, float base, float sum, float rounded,
+                                           const Vector<float, G::kVec>& values, float factor) {
+  store_vector(part + row * G::kHeadV + vector * G::kVec, values);
+  if (vector > 0) return;
+  store_vector(part + G::kRows * G::kHeadV + row * G::kFacts,
+               Vector<float, 4>{{base == -kInfinity ? base : base * factor, sum, rounded, 0.0f}});
 }
 
 // A thread's part of the queries of a pack, on their way to shared memory.
@@ -335,8 +332,94 @@ struct QueryTile {
   }
 };
 
+// Where the parts of a pack are: `count` blocks have one, from the first on.
+struct PartsOfPack {
+  i32 first_place, count, first_block, blocks, places;
+
+  // Shares are empty where there are fewer places than blocks: then each block has one.
+  __device__ __forceinline__ i32 block(i32 part) const {
+    return places >= blocks ? first_block + part : share_of(first_place + part, blocks, places);
+  }
+};
+
+__device__ __forceinline__ PartsOfPack parts_of_pack(i32 first_place, i32 units, i32 blocks, i32 places) {
+  const i32 first = share_of(first_place, blocks, places), last = share_of(first_place + units - 1, blocks, places);
+  return {first_place, places >= blocks ? last - first + 1 : units, first, blocks, places};
+}
+
+// o and lse of a pack from its parts, by all threads.
+template <class G, class Config>
+__device__ __forceinline__ void combine_parts(const PackRows<Config>& rows, const float* all, i32 side,
+                                              const PartsOfPack& parts) {
+  for (i32 i = static_cast<i32>(threadIdx.x); i < rows.count * G::kVectors; i += G::kThreads) {
+    const i32 row = i / G::kVectors, vector = i % G::kVectors;
+    float base = -kInfinity, sum = 0.0f, rounded = 0.0f;
+    Vector<float, G::kVec> values{};
+#pragma unroll 1
+    for (i32 first = 0; first < parts.count; first += G::kTogether) {
+      Vector<float, 4> facts[G::kTogether], others[G::kTogether];
+#pragma unroll
+      for (int j = 0; j < G::kTogether; ++j) {
+        // Of a part that is missing, the last once more, without worth.
+        const i32 at = first + j < parts.count ? first + j : parts.count - 1;
+        const float* const part = all + ((i64{parts.block(at)} * G::kSide + side) * 2 + (at == 0 ? 1 : 0)) * G::kPart;
+        facts[j] = load_vector<4>(part + G::kRows * G::kHeadV + row * G::kFacts);
+        others[j] = load_vector<4>(part + row * G::kHeadV + vector * G::kVec);
+        if (first + j >= parts.count) facts[j][0] = -kInfinity;
+      }
+      float top = base;
+#pragma unroll
+      for (int j = 0; j < G::kTogether; ++j) top = fmaxf(top, facts[j][0]);
+      const float own = worth(base, top, 1.0f);
+      base = top;
+      sum *= own;
+      rounded *= own;
+#pragma unroll
+      for (int e = 0; e < G::kVec; ++e) values[e] *= own;
+#pragma unroll
+      for (int j = 0; j < G::kTogether; ++j) {
+        const float each = worth(facts[j][0], top, 1.0f);
+        sum += each * facts[j][1];
+        rounded += each * facts[j][2];
+#pragma unroll
+        for (int e = 0; e < G::kVec; ++e) values[e] += each * others[j][e];
+      }
+    }
+    rows.store(row, vector, base, sum, rounded, values, 1.0f);
+  }
+}
+
+// Behind a part: whether it was the last of its pack. The others are seen then. All threads call.
+__device__ __forceinline__ bool is_last_part(u32* counter, i32 parts, u32& arrived) {
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) arrived = atomicInc(counter, static_cast<u32>(parts - 1));
+  __syncthreads();
+  if (arrived + 1 != static_cast<u32>(parts)) return false;
+  __threadfence();
+  return true;
+}
+
+// Zeros and -inf for a sequence that has no keys.
+template <class Config>
+__device__ __forceinline__ void store_nothing(const SplitArguments<Config>& arguments, const DecodeCall& call,
+                                              i32 batch) {
+  using G = SplitGeometry<Config>;
+  using T = typename G::T;
+  constexpr int kVec = 4;
+  const i32 vectors = arguments.columns_v / kVec, rows = call.heads * call.queries;
+  for (i64 i = threadIdx.x; i < i64{rows} * vectors; i += G::kThreads) {
+    const i32 row = static_cast<i32>(i / vectors), column = static_cast<i32>(i % vectors) * kVec;
+    Vector<T, kVec> zeros;
+#pragma unroll
+    for (int e = 0; e < kVec; ++e) zeros[e] = T(0.0f);
+    store_vector(arguments.o.at(batch, row % call.queries, row / call.queries) + column, zeros);
+    if (G::kLse && column == 0) arguments.lse[i64{batch} * rows + row] = -kInfinity;
+  }
+}
+
 template <class Config, class Cache>
-__device__ __forceinline__ void decode_split(const SplitArguments<Config>& arguments, const DecodeCall& call,
+__device__ __forceinline__ void decode_share(const SplitArguments<Config>& arguments, const DecodeCall& call,
                                              const Cache& cache, const Scale& scale) {
   using G = ShareGeometry<Config>;
   using T = typename G::T;
@@ -345,22 +428,21 @@ __device__ __forceinline__ void decode_split(const SplitArguments<Config>& argum
   SplitWarp<Config> warp;
   warp.warp = thread / kWarpSize;
   warp.lane = thread % kWarpSize;
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-  ptx::grid_launch_dependents();
-  ptx::grid_dependency_wait();
-#endif
-
   const i32 packs = packs_of_sequence<G>(call);
   const i32 row_blocks = ceil_div(call.rows(), i32{G::kRows});
-  const i32 block = static_cast<i32>(blockIdx.x), blocks = static_cast<i32>(gridDim.x);
+  // kSide lines, each of its own packs: blocks that are neighbours have the same keys of neighbouring packs.
+  const i32 side = static_cast<i32>(blockIdx.x) % G::kSide;
+  const i32 block = static_cast<i32>(blockIdx.x) / G::kSide, blocks = static_cast<i32>(gridDim.x) / G::kSide;
   i32 places = 0;
-  const i32 begin = find_share<G>(call, storage.scan, packs, block, blocks, places);
-  i32 left = share_begin(block + 1, blocks, places) - begin;
+  const i32 begin = find_share<G>(call, storage.scan, packs / G::kSide, block, blocks, places);
+  const i32 end = share_begin(block + 1, blocks, places);
+  i32 left = end - begin;
   if (left == 0) return;
   Place place;
   place.batch = storage.scan.batch;
   place.sequence = sequence_of<G>(call, place.batch);
-  place.pack = (begin - storage.scan.before) / place.sequence.places;
+  place.side = side;
+  place.pack = (begin - storage.scan.before) / place.sequence.places * G::kSide + side;
   place.unit = (begin - storage.scan.before) % place.sequence.places;
   if (place.unit >= place.sequence.units) {
     // In the toll of a pack that another block has.
@@ -373,16 +455,22 @@ __device__ __forceinline__ void decode_split(const SplitArguments<Config>& argum
   Place ahead = place;
   i32 left_ahead = left;
   const auto key_of = [&](const Place& at) { return at.sequence.first + at.unit * G::kUnit + warp.warp * G::kKeys; };
+  const auto look_ahead = [&] {
+    const i32 last = ahead.sequence.length - 1, key = key_of(ahead);
+    return cache.look(ahead.batch, key < last ? key : last, last);
+  };
+  auto entry = look_ahead();
   const auto copy_step = [&](int stage) {
     if (left_ahead > 0) {
       const i32 key = key_of(ahead), last = ahead.sequence.length - 1, head = ahead.pack / row_blocks;
       typename G::Stage& to = storage.stages[warp.warp][stage];
-      const auto rows = cache.step(ahead.batch, key < last ? key : last, last, head);
+      const auto rows = cache.step(entry, ahead.batch, key < last ? key : last, last, head);
       G::TileK::template load<16, kWarpSize>(to.k, last + 1 - key, arguments.columns, warp.lane,
                                              [&](int row) { return rows.key(row); });
       G::TileV::template load<16, kWarpSize>(to.v, last + 1 - key, arguments.columns_v, warp.lane,
                                              [&](int row) { return rows.value(row); });
       left_ahead -= ahead.advance<G>(call, packs);
+      if (left_ahead > 0) entry = look_ahead();
     }
     ptx::cp_async_commit();
   };
@@ -405,6 +493,7 @@ __device__ __forceinline__ void decode_split(const SplitArguments<Config>& argum
     }
     Place next = place;
     const bool is_last = place.unit + 1 == place.sequence.units;
+    const i32 first_place = end - left - place.unit;  // of the pack
     left -= next.advance<G>(call, packs);
     if (left > 0 && is_last) queries.fetch(arguments, call, next, thread);
 
@@ -419,10 +508,23 @@ __device__ __forceinline__ void decode_split(const SplitArguments<Config>& argum
 
     is_new = is_last;
     if (is_last || left <= 0) {
-      warp.meet(storage, scale.factor);
-      float* const parts = arguments.parts + i64{block} * 2 * G::kPart;
-      float* const part = first_unit > 0 ? parts : is_last ? nullptr : parts + G::kPart;
-      store_pack<Config>(arguments, call, storage, place, scale.factor, part);
+      const PackRows<Config> rows = rows_of_pack<Config>(arguments, call, place);
+      if (first_unit == 0 && is_last) {
+        warp.meet(storage, rows.count, scale.factor,
+                  [&](i32 row, i32 vector, float base, float sum, float rounded, const auto& values) {
+                    rows.store(row, vector, base, sum, rounded, values, scale.factor);
+                  });
+      } else {
+        float* const part = arguments.parts + (i64{blockIdx.x} * 2 + (first_unit > 0 ? 0 : 1)) * G::kPart;
+        warp.meet(storage, rows.count, scale.factor,
+                  [&](i32 row, i32 vector, float base, float sum, float rounded, const auto& values) {
+                    store_part<G>(part, row, vector, base, sum, rounded, values, scale.factor);
+                  });
+        const PartsOfPack all = parts_of_pack(first_place, place.sequence.units, blocks, places);
+        if (is_last_part(arguments.counters + (i64{place.batch} * packs + place.pack), all.count, storage.arrived)) {
+          combine_parts<ShareGeometry<Config>>(rows, arguments.parts, side, all);
+        }
+      }
       first_unit = 0;
     }
     if (left <= 0) break;
@@ -430,123 +532,16 @@ __device__ __forceinline__ void decode_split(const SplitArguments<Config>& argum
   }
 }
 
-// The second kernel: each of its blocks some rows of a pack whose parts several blocks left, or of a sequence without keys.
-template <class Config>
-struct CombineStorage {
-  using G = SplitGeometry<Config>;
-  i32 before[G::kCombineWarps], places[G::kCombineWarps];
-  float level[G::kCombineWarps], sum[G::kCombineWarps], rounded[G::kCombineWarps];
-  float results[G::kCombineWarps][G::kHeadV];
-};
-
-template <class Config>
-__device__ __forceinline__ void combine_parts(const SplitArguments<Config>& arguments, const DecodeCall& call,
-                                              i32 blocks) {
-  using G = ShareGeometry<Config>;
-  using T = typename G::T;
-  constexpr int kEach = G::kHeadV / kWarpSize;  // columns of a lane
-  auto& storage = *shared_storage<CombineStorage<Config>>();
-  const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarpSize, warp = thread / kWarpSize;
+template <class Config, class Cache>
+__device__ __forceinline__ void decode_split(const SplitArguments<Config>& arguments, const DecodeCall& call,
+                                             const Cache& cache, const Scale& scale) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
   ptx::grid_launch_dependents();
-#endif
-  const i32 packs = packs_of_sequence<G>(call);
-  const i32 row_blocks = ceil_div(call.rows(), i32{G::kRows});
-  const i32 batch = static_cast<i32>(blockIdx.x) / packs, pack = static_cast<i32>(blockIdx.x) % packs;
-
-  i32 before = 0, places = 0;
-  for (i32 i = thread; i < call.batches; i += G::kCombineWarps * kWarpSize) {
-    const i32 here = sequence_of<G>(call, i).places * packs;
-    places += here;
-    if (i < batch) before += here;
-  }
-#pragma unroll
-  for (int step = kWarpSize / 2; step > 0; step /= 2) {
-    before += __shfl_xor_sync(kFullMask, before, step);
-    places += __shfl_xor_sync(kFullMask, places, step);
-  }
-  if (lane == 0) {
-    storage.before[warp] = before;
-    storage.places[warp] = places;
-  }
-  __syncthreads();
-  before = places = 0;
-#pragma unroll
-  for (int i = 0; i < G::kCombineWarps; ++i) {
-    before += storage.before[i];
-    places += storage.places[i];
-  }
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
   ptx::grid_dependency_wait();
 #endif
-  const Sequence sequence = sequence_of<G>(call, batch);
-  i32 first_block = 0, last_block = -1;  // none: no keys
-  if (sequence.units > 0) {
-    const i32 first_place = before + pack * sequence.places;
-    first_block = share_of(first_place, blocks, places);
-    last_block = share_of(first_place + sequence.units - 1, blocks, places);
-    if (first_block == last_block) return;
-  }
-  // The pack began in the first block, there as its second part unless a pack before it ended there.
-  const i32 key_head = pack / row_blocks, first_row = pack % row_blocks * G::kRows;
-  const i32 rows = call.rows() - first_row < G::kRows ? call.rows() - first_row : i32{G::kRows};
-#pragma unroll 1
-  for (i32 row = static_cast<i32>(blockIdx.y); row < rows; row += static_cast<i32>(gridDim.y)) {
-    float level = -kInfinity, sum = 0.0f, rounded = 0.0f, results[kEach];
-#pragma unroll
-    for (float& result : results) result = 0.0f;
-#pragma unroll 2
-    for (i32 block = first_block + warp; block <= last_block; block += G::kCombineWarps) {
-      if (share_begin(block, blocks, places) == share_begin(block + 1, blocks, places)) continue;
-      const float* const part = arguments.parts + (i64{block} * 2 + (block == first_block ? 1 : 0)) * G::kPart;
-      const auto facts = load_vector<4>(part + G::kRows * G::kHeadV + row * G::kFacts);
-      float values[kEach];
-#pragma unroll
-      for (int i = 0; i < kEach; ++i) {
-        const int column = lane + kWarpSize * i;
-        values[i] = column < arguments.columns_v ? part[row * G::kHeadV + column] : 0.0f;
-      }
-      const float top = fmaxf(level, facts[0]);
-      const float own = worth(level, top, 1.0f), others = worth(facts[0], top, 1.0f);
-      level = top;
-      sum = sum * own + facts[1] * others;
-      rounded = rounded * own + facts[2] * others;
-#pragma unroll
-      for (int i = 0; i < kEach; ++i) results[i] = results[i] * own + values[i] * others;
-    }
-    __syncthreads();
-    if (lane == 0) {
-      storage.level[warp] = level;
-      storage.sum[warp] = sum;
-      storage.rounded[warp] = rounded;
-    }
-#pragma unroll
-    for (int i = 0; i < kEach; ++i) storage.results[warp][lane + kWarpSize * i] = results[i];
-    __syncthreads();
-    float top = storage.level[0];
-#pragma unroll
-    for (int i = 1; i < G::kCombineWarps; ++i) top = fmaxf(top, storage.level[i]);
-    float worths[G::kCombineWarps];
-    sum = rounded = 0.0f;
-#pragma unroll
-    for (int i = 0; i < G::kCombineWarps; ++i) {
-      worths[i] = worth(storage.level[i], top, 1.0f);
-      sum += worths[i] * storage.sum[i];
-      rounded += worths[i] * storage.rounded[i];
-    }
-    const float inverse = rounded > 0.0f ? ptx::rcp_approx(rounded) : 0.0f;
-    const i32 of_pack = first_row + row;
-    const i32 token = of_pack / call.group, head = key_head * call.group + of_pack % call.group;
-    T* const to = arguments.o.at(batch, token, head);
-    for (int column = thread; column < arguments.columns_v; column += G::kCombineWarps * kWarpSize) {
-      float value = 0.0f;
-#pragma unroll
-      for (int i = 0; i < G::kCombineWarps; ++i) value += worths[i] * storage.results[i][column];
-      to[column] = from_float<T>(value * inverse);
-    }
-    if (G::kLse && thread == 0) {
-      arguments.lse[(i64{batch} * call.heads + head) * call.queries + token] = log_sum(top, sum, 1.0f);
-    }
+  decode_share<Config>(arguments, call, cache, scale);
+  for (i32 batch = static_cast<i32>(blockIdx.x); batch < call.batches; batch += static_cast<i32>(gridDim.x)) {
+    if (sequence_of<ShareGeometry<Config>>(call, batch).units == 0) store_nothing<Config>(arguments, call, batch);
   }
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// attention_paged by clusters, a pack of rows each: attention_decode/cluster.cuh. in_page as in split.cu.
+// attention_paged by clusters, a pack of rows each: attention_decode/cluster.cuh. in_page as in calls.cuh.
 
+#include "attention_decode/calls.cuh"
 #include "attention_decode/cluster.cuh"
 
 template <class Config>
@@ -13,20 +14,9 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
                             long long k_head, long long v_page, long long v_token, long long v_head, long long o_batch,
                             long long o_token, long long o_head, long long batch, long long hq, long long hkv,
                             long long sq, long long max_pages, long long page, long long d) {
-  using namespace tilewright;
   using namespace tilewright::attention;
-  using T = typename Config::dtype;
-  const DecodeCall call = make_decode_call(lengths, batch, hq, hkv, sq, max_pages * page, left);
-  const PagedCache<T, Config::in_page == 1> cache{{{k_pool, k_page, k_token, k_head},
-                                                   {v_pool, v_page, v_token, v_head},
-                                                   table,
-                                                   static_cast<i32>(max_pages),
-                                                   static_cast<i32>(page)}};
-  const SplitArguments<Config> arguments{{q, q_batch, q_token, q_head},
-                                         {o, o_batch, o_token, o_head},
-                                         lse,
-                                         nullptr,
-                                         static_cast<i32>(d),
-                                         static_cast<i32>(d)};
-  decode_by_clusters<Config>(arguments, call, cache, make_scale<SplitGeometry<Config>::kSoftcap>(scale, softcap));
+  const auto all = of_pages<Config>(q, k_pool, v_pool, table, lengths, o, lse, nullptr, nullptr, scale, left, softcap,
+                                    q_batch, q_token, q_head, k_page, k_token, k_head, v_page, v_token, v_head, o_batch,
+                                    o_token, o_head, batch, hq, hkv, sq, max_pages, page, d);
+  decode_by_clusters<Config>(all.arguments, all.call, all.cache, all.scale);
 }

@@ -13,7 +13,7 @@
 #include <limits>
 #include <map>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "tests/unit/emulator/emulated.hpp"
@@ -40,6 +40,7 @@ struct Call {
   int page = 0;  // 0: tensors
   unsigned blocks = 3;
   unsigned cluster = 0;  // 0: the split kernel
+  unsigned side = 1;     // packs side by side, of the split kernel
   float scale = 0.25f;
   std::uint64_t seed = 1;
 };
@@ -70,8 +71,6 @@ class Decoded {
     k_ = Rows(pages * page * call.key_heads, kHead);
     v_ = Rows(pages * page * call.key_heads, kHeadV);
     o_ = Rows(batch * call.queries * call.heads, kHeadV);
-    o_.values.assign(o_.values.size(), rounded(-7.0f));
-    lse_.assign(static_cast<std::size_t>(batch * call.queries * call.heads), kNaN);
     for (int i = 0; i < batch * call.queries * call.heads; ++i) q_.draw(i, kHead, state_);
     // Sequence after sequence from the pool's last page on; what nobody has is poison, in the table too.
     table_.assign(static_cast<std::size_t>(batch * pages_of_), std::numeric_limits<int>::min());
@@ -104,89 +103,83 @@ class Decoded {
   Rows q_{0, 0}, k_{0, 0}, v_{0, 0}, o_{0, 0};
   std::vector<int> table_;
   std::vector<float> lse_;
+  std::vector<std::uint32_t> counters_;
 };
 
 /// By clusters, the first copies do not wait for lengths where there is no window.
-EmulatedKernel make_kernel(unsigned cluster, bool window) {
+EmulatedKernel make_kernel(unsigned cluster, unsigned side, bool window) {
   return EmulatedKernel(fmt::format(
       R"cu(
 struct Fixed {{
   using dtype = __nv_bfloat16;
   static constexpr Name lse{{"yes"}}, window{{"{}"}}, softcap{{"no"}};
   static constexpr int block_m = {}, block_d = {}, block_dv = {}, num_warps = {}, keys = {}, stages = {}, cluster = {},
-                       toll = 1;
+                       toll = 1, side = {};
 }};
 #include "attention_decode/cluster.cuh"
 using namespace tilewright::attention;
 template <class Cache>
-__device__ void run(int part, int blocks, const SplitArguments<Fixed>& arguments, const DecodeCall& call,
-                    const Cache& cache, float scale) {{
+__device__ void run(const SplitArguments<Fixed>& arguments, const DecodeCall& call, const Cache& cache, float scale) {{
   if constexpr (Fixed::cluster > 0) {{
     decode_by_clusters<Fixed>(arguments, call, cache, make_scale<false>(scale, 0.0f));
-  }} else if (part == 0) {{
-    decode_split<Fixed>(arguments, call, cache, make_scale<false>(scale, 0.0f));
   }} else {{
-    combine_parts<Fixed>(arguments, call, blocks);
+    decode_split<Fixed>(arguments, call, cache, make_scale<false>(scale, 0.0f));
   }}
 }}
 template <class>
-__global__ void kernel(int part, int blocks, const __nv_bfloat16* q, const __nv_bfloat16* k, const __nv_bfloat16* v,
-                       const int* table, const int* lengths, __nv_bfloat16* o, float* lse, float* parts, float scale,
+__global__ void kernel(const __nv_bfloat16* q, const __nv_bfloat16* k, const __nv_bfloat16* v, const int* table,
+                       const int* lengths, __nv_bfloat16* o, float* lse, float* parts, unsigned* counters, float scale,
                        int left, long long batch, long long hq, long long hkv, long long sq, long long capacity,
                        long long page, long long max_pages, int paged) {{
   constexpr long long kQ = {}, kV = {};
   const DecodeCall call = make_decode_call(lengths, batch, hq, hkv, sq, capacity, left);
   const Rows4<__nv_bfloat16> to{{o, sq * hq * kV, hq * kV, kV}};
-  const SplitArguments<Fixed> arguments{{{{q, sq * hq * kQ, hq * kQ, kQ}}, to, lse, parts, {}, {}}};
+  const SplitArguments<Fixed> arguments{{{{q, sq * hq * kQ, hq * kQ, kQ}}, to, lse, parts, counters, {}, {}}};
   const Rows4<const __nv_bfloat16> keys{{k, page * hkv * kQ, hkv * kQ, kQ}}, values{{v, page * hkv * kV, hkv * kV, kV}};
   const Pages<__nv_bfloat16> pages{{keys, values, table, static_cast<int>(max_pages), static_cast<int>(page)}};
-  if (paged == 0) run(part, blocks, arguments, call, DenseCache<__nv_bfloat16>{{keys, values}}, scale);
-  if (paged == 1) run(part, blocks, arguments, call, PagedCache<__nv_bfloat16, false>{{pages}}, scale);
-  if (paged == 2) run(part, blocks, arguments, call, PagedCache<__nv_bfloat16, true>{{pages}}, scale);
+  if (paged == 0) run(arguments, call, DenseCache<__nv_bfloat16>{{keys, values}}, scale);
+  if (paged == 1) run(arguments, call, PagedCache<__nv_bfloat16, false>{{pages}}, scale);
+  if (paged == 2) run(arguments, call, PagedCache<__nv_bfloat16, true>{{pages}}, scale);
 }}
 )cu",
-      window ? "yes" : "no", kRows, kBlockD, kBlockDv, kWarps, kKeys, kStages, cluster, kHead + kGap, kHeadV + kGap,
-      kHead, kHeadV));
+      window ? "yes" : "no", kRows, kBlockD, kBlockDv, kWarps, kKeys, kStages, cluster, side, kHead + kGap,
+      kHeadV + kGap, kHead, kHeadV));
 }
 
-const EmulatedKernel& kernel(unsigned cluster, bool window) {
-  static std::map<std::pair<unsigned, bool>, EmulatedKernel> made;
-  const auto found = made.find({cluster, window});
-  return found != made.end() ? found->second
-                             : made.emplace(std::pair(cluster, window), make_kernel(cluster, window)).first->second;
+const EmulatedKernel& kernel(unsigned cluster, unsigned side, bool window) {
+  static std::map<std::tuple<unsigned, unsigned, bool>, EmulatedKernel> made;
+  const std::tuple key(cluster, side, window);
+  const auto found = made.find(key);
+  return found != made.end() ? found->second : made.emplace(key, make_kernel(cluster, side, window)).first->second;
 }
 
 std::string Decoded::run() {
   const int batch = static_cast<int>(call_.lengths.size());
   const int rows = call_.queries * (call_.heads / call_.key_heads);
   const auto packs = static_cast<unsigned>(batch * call_.key_heads * ((rows + kRows - 1) / kRows));
-  std::vector<float> parts(call_.blocks * 2 * kRows * (kBlockDv + 4), kNaN);
+  std::vector<float> parts(call_.blocks * call_.side * 2 * kRows * (kBlockDv + 4), kNaN);
+  o_.values.assign(o_.values.size(), rounded(-7.0f));
+  lse_.assign(static_cast<std::size_t>(batch * call_.queries * call_.heads), kNaN);
+  // A launch finds what the one before it left.
+  counters_.resize(packs, 0);
   const int paged = call_.page == 0 ? 0 : call_.page % kKeys == 0 ? 2 : 1;
   const bool is_cluster = call_.cluster > 0;
-  for (int part = 0; part < (is_cluster ? 1 : 2); ++part) {
-    constexpr std::size_t kShared =
-        kRows * 128 + kWarps * kStages * kKeys * 256 + kRows * (kBlockDv + 8) * 4 + 12 * (kWarps + 1) * kRows + 128;
-    constexpr std::size_t kSharedOfCluster =
-        kRows * 128 + kWarps * kStages * kKeys * 256 + kRows * (kBlockDv * 4 + 16 + 12 * kWarps);
-    EmulatedLaunch launch =
-        is_cluster ? extents(packs * call_.cluster, 32 * kWarps, kSharedOfCluster)
-                   : extents(part == 0 ? call_.blocks : packs, 32 * kWarps, part == 0 ? kShared : 80 + 16 * kBlockDv);
-    if (is_cluster) launch.cluster = {call_.cluster, 1, 1};
-    if (part == 1) launch.grid[1] = 3;
-    launch.seed = call_.seed;
-    const std::string text =
-        kernel(call_.cluster, !is_cluster || call_.left >= 0)
-            .run(launch, part, static_cast<int>(call_.blocks), static_cast<const std::uint16_t*>(q_.values.data()),
-                 static_cast<const std::uint16_t*>(k_.values.data()),
-                 static_cast<const std::uint16_t*>(v_.values.data()), static_cast<const int*>(table_.data()),
-                 static_cast<const int*>(call_.lengths.data()), o_.values.data(), lse_.data(), parts.data(),
-                 call_.scale, call_.left, std::int64_t{batch}, std::int64_t{call_.heads}, std::int64_t{call_.key_heads},
-                 std::int64_t{call_.queries}, std::int64_t{call_.capacity}, std::int64_t{page()},
-                 std::int64_t{pages_of_}, paged)
-            .text;
-    if (!text.empty()) return text;
-  }
-  return "";
+  constexpr std::size_t kShared =
+      kRows * 128 + kWarps * kStages * kKeys * 256 + 32 * (kBlockDv + 8) * 4 + 12 * kWarps * kRows + 128;
+  constexpr std::size_t kSharedOfCluster =
+      kRows * 128 + kWarps * kStages * kKeys * 256 + kRows * (kBlockDv * 4 + 16 + 12 * kWarps);
+  EmulatedLaunch launch = is_cluster ? extents(packs * call_.cluster, 32 * kWarps, kSharedOfCluster)
+                                     : extents(call_.blocks * call_.side, 32 * kWarps, kShared);
+  if (is_cluster) launch.cluster = {call_.cluster, 1, 1};
+  launch.seed = call_.seed;
+  return kernel(call_.cluster, call_.side, !is_cluster || call_.left >= 0)
+      .run(launch, static_cast<const std::uint16_t*>(q_.values.data()),
+           static_cast<const std::uint16_t*>(k_.values.data()), static_cast<const std::uint16_t*>(v_.values.data()),
+           static_cast<const int*>(table_.data()), static_cast<const int*>(call_.lengths.data()), o_.values.data(),
+           lse_.data(), parts.data(), counters_.data(), call_.scale, call_.left, std::int64_t{batch},
+           std::int64_t{call_.heads}, std::int64_t{call_.key_heads}, std::int64_t{call_.queries},
+           std::int64_t{call_.capacity}, std::int64_t{page()}, std::int64_t{pages_of_}, paged)
+      .text;
 }
 
 std::string Decoded::fault_of_row(int batch, int query, int head) {
@@ -240,17 +233,25 @@ std::string Decoded::fault() {
   return "";
 }
 
-/// Over tensors, over pages that a warp's step lies in, and over others; by the split kernel and by clusters.
+/// Over tensors, over pages that a warp's step lies in, and over others; by clusters, and by the split kernel, in one
+/// line and, where packs are even, in two. Each launch follows another one.
 void expect_right(Call call) {
   for (const int page : {0, 32, 13}) {
     call.page = page;
     if (page > 0) call.capacity = (call.capacity + page - 1) / page * page;
-    for (const unsigned cluster : {0U, 1U, 4U}) {
+    struct Kind {
+      unsigned cluster, side;
+    };
+    for (const auto& [cluster, side] : {Kind{0, 1}, Kind{0, 2}, Kind{1, 1}, Kind{4, 1}}) {
+      const int rows = call.queries * (call.heads / call.key_heads);
+      if (call.key_heads * ((rows + kRows - 1) / kRows) % static_cast<int>(side) != 0) continue;
       call.cluster = cluster;
+      call.side = side;
       Decoded decoded(call);
       const std::string name =
-          fmt::format("lengths {} sq {} heads {}/{} left {} page {} blocks {} cluster {}", call.lengths, call.queries,
-                      call.heads, call.key_heads, call.left, page, call.blocks, cluster);
+          fmt::format("lengths {} sq {} heads {}/{} left {} page {} blocks {} cluster {} side {}", call.lengths,
+                      call.queries, call.heads, call.key_heads, call.left, page, call.blocks, cluster, side);
+      ASSERT_EQ(decoded.run(), "") << name;
       ASSERT_EQ(decoded.run(), "") << name;
       EXPECT_EQ(decoded.fault(), "") << name;
     }
