@@ -288,7 +288,7 @@ TEST(AttentionDecodeValues, are_right_for_scores_of_all_sizes_and_either_sign) {
 }
 
 TEST(AttentionDecodeValues, are_right_in_whatever_order_threads_run) {
-  for (const std::uint64_t seed : {2, 3, 4}) expect_right({.lengths = {130, 20}, .seed = seed});
+  for (const std::uint64_t seed : {2U, 3U, 4U}) expect_right({.lengths = {130, 20}, .seed = seed});
 }
 
 }  // namespace

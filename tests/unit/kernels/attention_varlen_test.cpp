@@ -70,7 +70,7 @@ constexpr std::uint16_t kNaN = 0x7fc0, kUntouched = 0x4242;
 /// the sequence `only` (-1: in none), and with tokens of NaN behind the last one, which the tensors have, too.
 std::vector<std::uint16_t> attended(const std::vector<int>& lengths, int only) {
   constexpr int kBehind = 70;
-  static const EmulatedKernel kernel(R"cu(
+  static const EmulatedKernel kMade(R"cu(
 struct Fixed {
   using dtype = __nv_bfloat16;
   static constexpr Name causal{"yes"}, lse{"no"}, window{"no"}, softcap{"no"};
@@ -105,7 +105,7 @@ __global__ void kernel(const __nv_bfloat16* q, const __nv_bfloat16* k, const __n
   EmulatedLaunch launch = extents(static_cast<unsigned>((cu.back() + 63) / 64 + static_cast<int>(lengths.size())), 128,
                                   (64 + 2 * 64 * 2) * 128);
   const std::string text =
-      kernel
+      kMade
           .run(launch, static_cast<const std::uint16_t*>(q.data()), static_cast<const std::uint16_t*>(k.data()),
                static_cast<const std::uint16_t*>(v.data()), static_cast<const int*>(cu.data()), o.data(),
                static_cast<std::int64_t>(lengths.size()), std::int64_t{cu.back()})
