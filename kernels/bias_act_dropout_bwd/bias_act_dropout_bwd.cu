@@ -8,7 +8,7 @@
 // same pitch; any rows ≥ 1, any cols ≥ 1, any addresses. dbias is summed in fp32, before dx is rounded, with the same bits on
 // every launch. By the skeleton device/elementwise/strips.cuh. Computed in fp32.
 
-#include "device/activation_backward.cuh"
+#include "device/activation_slope.cuh"
 #include "device/dropout.cuh"
 #include "device/elementwise/strips.cuh"
 #include "device/row/reference_sums.cuh"
@@ -28,12 +28,11 @@ struct Gradient {
   __device__ __forceinline__ void results(const float (&in)[kInputs][N], const float (&bias)[N], long long row,
                                           long long column, float (&out)[N]) const {
 #pragma unroll
-    for (int j = 0; j < N; ++j) out[j] = in[1][j];
-    dropout.template apply<kMultiple>(out, row, column);
-#pragma unroll
     for (int j = 0; j < N; ++j) {
-      out[j] *= tilewright::activation_slope<Config, T>((in[0][j] + bias[j]) * scale) * scale;
+      const float z = fmaf(in[0][j], scale, bias[j] * scale);
+      out[j] = in[1][j] * tilewright::activation_slope_times<Config, T>(z, scale);
     }
+    dropout.template apply<kMultiple>(out, row, column);
   }
 };
 

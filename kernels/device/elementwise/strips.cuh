@@ -18,12 +18,23 @@
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
+#include "device/ptx/store_whole.cuh"
 #include "device/row/column_sums.cuh"
 #include "device/row/tensors.cuh"
 #include "device/shared.cuh"
 #include "device/vector.cuh"
 
 namespace tilewright::elementwise {
+
+// Behind the branches below a plain store of 16 bytes would become four.
+template <class T, int kVec>
+__device__ __forceinline__ void store_strip(T* address, const Vector<T, kVec>& value) {
+  if constexpr (sizeof(T) * kVec == 16) {
+    ptx::store_whole(reinterpret_cast<Word<16>*>(address), pack(value).words[0]);
+  } else {
+    store_vector(address, value);
+  }
+}
 
 template <class Config, class Op>
 __device__ __forceinline__ void strips(const Op& op, const row::ColumnPartials& partials, i64 rows, i64 cols) {
@@ -68,7 +79,7 @@ __device__ __forceinline__ void strips(const Op& op, const row::ColumnPartials& 
           op.template results<kVec>(in, along, r, column, out);
 #pragma unroll
           for (int j = 0; j < kVec; ++j) sums[j] += out[j];
-          store_vector(op.tensors.outputs[0].row(r) + column, from_float<T>(out));
+          store_strip(op.tensors.outputs[0].row(r) + column, from_float<T>(out));
         }
       }
     }

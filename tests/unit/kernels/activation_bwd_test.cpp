@@ -41,31 +41,33 @@ TEST(ActivationBwd, may_write_over_the_gradient_that_it_reads) {
   expect_right_base(activation_bwd(), key, {.seed = 3, .in_place = true});
 }
 
-/// The slopes at x: ours for an output type, and what they should be, by the formula and by differences of the
-/// activation itself.
+/// The slopes at x: ours for an output type, their doubles by activation_slope.cuh, and what they should be, by the
+/// formula and by differences of the activation itself.
 struct Slopes {
-  std::vector<float> ours;
+  std::vector<float> ours, twice;
   std::vector<double> exact, differences;
 };
 
 Slopes slopes(const std::string& act, const std::string& output, const std::vector<float>& x) {
   const EmulatedKernel kernel(fmt::format(R"cu(
-#include "device/activation_backward.cuh"
+#include "device/activation_slope.cuh"
 struct Act {{ static constexpr tilewright::Name act{{"{0}"}}; }};
-template <class Config> __global__ void kernel(const float* x, float* ours, double* exact, double* differences, int n) {{
+template <class Config> __global__ void kernel(const float* x, float* ours, float* twice, double* exact, double* differences, int n) {{
   using namespace tilewright;
   for (int i = threadIdx.x; i < n; i += 32) {{
     ours[i] = activation_slope<Act, {1}>(x[i]);
+    twice[i] = activation_slope_times<Act, {1}>(x[i], 2.0f);
     exact[i] = exact_activation_slope<Act>(x[i]);
     const double at = x[i], step = 1e-5;
     differences[i] = (exact_activation<Act>(at + step) - exact_activation<Act>(at - step)) / (2 * step);
   }}
 }})cu",
                                           act, output));
-  Slopes slopes{std::vector<float>(x.size()), std::vector<double>(x.size()), std::vector<double>(x.size())};
+  Slopes slopes{std::vector<float>(x.size()), std::vector<float>(x.size()), std::vector<double>(x.size()),
+                std::vector<double>(x.size())};
   EXPECT_EQ(kernel
-                .run(extents(1, 32), x.data(), slopes.ours.data(), slopes.exact.data(), slopes.differences.data(),
-                     static_cast<int>(x.size()))
+                .run(extents(1, 32), x.data(), slopes.ours.data(), slopes.twice.data(), slopes.exact.data(),
+                     slopes.differences.data(), static_cast<int>(x.size()))
                 .text,
             "");
   return slopes;
@@ -90,8 +92,9 @@ TEST(ActivationSlope, of_16_bit_outputs_is_within_a_fraction_of_their_rounding) 
     for (const char* act : kActs) {
       const Slopes all = slopes(act, output, x);
       for (std::size_t i = 0; i < x.size(); ++i) {
-        ASSERT_NEAR(all.ours[i], all.exact[i], 0.05 * rounding * std::abs(all.exact[i]) + 1e-6)
-            << act << " at " << x[i];
+        const double most = 0.05 * rounding * std::abs(all.exact[i]) + 1e-6;
+        ASSERT_NEAR(all.ours[i], all.exact[i], most) << act << " at " << x[i];
+        ASSERT_NEAR(0.5 * all.twice[i], all.exact[i], most) << act << " at " << x[i];
       }
     }
   }
@@ -104,6 +107,9 @@ TEST(ActivationSlope, has_limits_at_infinity_and_keeps_nan) {
       const Slopes all = slopes(act, output, {-kInfinity, kInfinity, std::numeric_limits<float>::quiet_NaN()});
       EXPECT_NEAR(all.ours[0], all.exact[0], 1e-9) << act << " " << output;
       EXPECT_NEAR(all.ours[1], all.exact[1], 1e-9) << act << " " << output;
+      EXPECT_NEAR(all.twice[0], 2 * all.exact[0], 1e-9) << act << " " << output;
+      EXPECT_NEAR(all.twice[1], 2 * all.exact[1], 1e-9) << act << " " << output;
+      EXPECT_TRUE(std::isnan(all.twice[2]) || act == std::string("none")) << act << " " << output;
       EXPECT_TRUE(std::isnan(all.ours[2]) || act == std::string("none")) << act << " " << output;
     }
   }

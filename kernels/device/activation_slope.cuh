@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Derivatives of the activations times a factor, with as few instructions as there may be: for kernels that compute for longer
+// than memory takes. Where activation_backward.cuh chooses by the sign which side of 1 / (1 + e^-u) it computes, arguments
+// are held here where e^-u is a number, so that e^-u / (1 + e^-u) is as exact as 1 / (1 + e^-u) on either side.
+//
+// NaN gives NaN. Beyond the bounds below, infinity included, a slope is its limit but for 10^-35.
+
+#include "device/activation_backward.cuh"
+#include "device/config.cuh"
+#include "device/ptx/math.cuh"
+
+namespace tilewright {
+
+namespace detail {
+
+__device__ __forceinline__ float held_within(float x, float end) { return -ptx::max_nan(-ptx::max_nan(x, -end), -end); }
+
+}  // namespace detail
+
+// act'(x) · factor, by Config::act, for results that are rounded to `Output`.
+template <class Config, class Output>
+__device__ __forceinline__ float activation_slope_times(float x, float factor) {
+  if constexpr (!is_same<Output, float> && Config::act == "gelu") {
+    // x / (1 + e^-u), u = linear · x + cubic · x³: s (1 + x (1 - s) u').
+    constexpr float kEnd = 10.0f;
+    constexpr float kLinear = static_cast<float>(-detail::kGelu);
+    constexpr float kCubic = static_cast<float>(-detail::kGelu * detail::kGeluCubic);
+    constexpr float kLog2E = static_cast<float>(detail::kLog2E);
+    x = detail::held_within(x, kEnd);
+    const float square = x * x;
+    const float small = ptx::ex2_approx(x * fmaf(-kLog2E * kCubic, square, -kLog2E * kLinear));
+    const float s = ptx::rcp_approx(1.0f + small);
+    return s * fmaf(x * (small * s), fmaf(3.0f * kCubic * factor, square, kLinear * factor), factor);
+  } else if constexpr (!is_same<Output, float> && Config::act == "silu") {
+    constexpr float kEnd = 86.0f;
+    x = detail::held_within(x, kEnd);
+    const float small = ptx::ex2_approx(static_cast<float>(-detail::kLog2E) * x);
+    const float s = ptx::rcp_approx(1.0f + small);
+    return s * fmaf(x * factor, small * s, factor);
+  } else {
+    return activation_slope<Config, Output>(x) * factor;
+  }
+}
+
+}  // namespace tilewright
