@@ -72,7 +72,9 @@ TEST(GemmStreamSpace, compiles_and_multiplies_without_waits_in_between) {
                                                {"stream=2", kNear128},
                                                {"cluster_m=4", kNear128},
                                                {"cluster_n=2", kFewRows}};
-  for (const auto& [part, product] : ways) {
+  for (const auto& way : ways) {
+    const std::string& part = way.first;
+    const Product& product = way.second;
     const Problem problem = gemm().problem(product.key());
     const std::vector<Candidate> all = streams(product);
     const auto found = std::ranges::find_if(all, [&](const Candidate& each) { return has(each, part); });

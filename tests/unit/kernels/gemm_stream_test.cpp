@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -65,31 +64,36 @@ __global__ void kernel(unsigned* told, unsigned most, int rows, int columns, int
   return all;
 }
 
-TEST(GemmStream, multiplies_every_part_of_k_of_every_tile_once_and_evenly) {
-  for (const auto& [rows, columns, clusters] :
-       {std::array{640, 256, 7}, {640, 640, 7}, {300, 200, 16}, {896, 128, 7}}) {
-    const unsigned tiles = static_cast<unsigned>((rows + 127) / 128 * ((columns + 127) / 128));
-    constexpr unsigned kBlocks = 11;
-    std::map<unsigned, std::vector<std::pair<unsigned, unsigned>>> ranges;
-    std::map<unsigned, unsigned> work;
-    for (const Piece& piece : pieces(1, rows, columns, int{64 * kBlocks - 8}, static_cast<unsigned>(clusters))) {
-      ranges[piece.tile].emplace_back(piece.first, piece.count);
-      work[piece.cluster] += piece.count;
-    }
-    EXPECT_EQ(ranges.size(), tiles);
-    for (auto& [tile, parts] : ranges) {
-      std::ranges::sort(parts);
-      unsigned next = 0;
-      for (const auto& [first, count] : parts) {
-        EXPECT_EQ(first, next) << "tile " << tile;
-        next += count;
-      }
-      EXPECT_EQ(next, kBlocks) << "tile " << tile;
-    }
-    for (const auto& [cluster, blocks] : work) {
-      EXPECT_NEAR(blocks, static_cast<double>(tiles) * kBlocks / clusters, 1) << "cluster " << cluster;
-    }
+/// Every part of k of every tile once, and as much for each cluster.
+void expect_covered(int rows, int columns, unsigned clusters) {
+  const unsigned tiles = static_cast<unsigned>((rows + 127) / 128 * ((columns + 127) / 128));
+  constexpr unsigned kBlocks = 11;
+  std::map<unsigned, std::vector<std::pair<unsigned, unsigned>>> ranges;
+  std::map<unsigned, unsigned> work;
+  for (const Piece& piece : pieces(1, rows, columns, int{64 * kBlocks - 8}, clusters)) {
+    ranges[piece.tile].emplace_back(piece.first, piece.count);
+    work[piece.cluster] += piece.count;
   }
+  EXPECT_EQ(ranges.size(), tiles);
+  for (auto& [tile, parts] : ranges) {
+    std::ranges::sort(parts);
+    unsigned next = 0;
+    for (const auto& [first, count] : parts) {
+      EXPECT_EQ(first, next) << "tile " << tile;
+      next += count;
+    }
+    EXPECT_EQ(next, kBlocks) << "tile " << tile;
+  }
+  for (const auto& [cluster, blocks] : work) {
+    EXPECT_NEAR(blocks, static_cast<double>(tiles) * kBlocks / clusters, 1) << "cluster " << cluster;
+  }
+}
+
+TEST(GemmStream, multiplies_every_part_of_k_of_every_tile_once_and_evenly) {
+  expect_covered(640, 256, 7);
+  expect_covered(640, 640, 7);
+  expect_covered(300, 200, 16);
+  expect_covered(896, 128, 7);
 }
 
 // Blocks that wait for none that was started after them cannot wait for each other in a circle.
