@@ -78,8 +78,9 @@ __global__ void __launch_bounds__(256) widen(const void* from, double* to, long 
 // indices that `repeats` has: how many, and the extent and the stride of each. `count` bytes, each that of `word` in whose
 // place it lies.
 template <class Config>
-__global__ void __launch_bounds__(256) fill_gaps(unsigned char* to, const long long* repeats, long long rows,
-                                                   long long row, long long gap, long long count, unsigned long long word) {
+__global__ void __launch_bounds__(256)
+    fill_gaps(unsigned char* to, const long long* repeats, long long rows, long long row, long long gap,
+              long long count, unsigned long long word) {
   using namespace tilewright::utility;
 #pragma unroll 1
   for (i64 i = first_index(); i < count; i += stride()) {

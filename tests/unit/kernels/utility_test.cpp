@@ -21,7 +21,7 @@ TEST(Utility, compiles_for_gpus) {
     request.source = "namespace tilewright_generated {\nstruct Config {};\n}\n#include \"utility/tensor_tools.cu\"\n";
     request.name = "tensor_tools.cu";
     request.entries = {"fill_random", "fill_by_program", "round_elements", "widen",
-                       "fill_gaps", "tally_words",     "compare"};
+                       "fill_gaps",   "tally_words",     "compare"};
     request.arch = arch;
     request.include_dirs = {test_kernels_dir()};
     const CompileResult result = compiler.compile(request);
