@@ -32,17 +32,6 @@ __device__ __forceinline__ KeysOfRow keys_of_query(i64 query, i64 queries, i64 k
   return range;
 }
 
-// Whether 32 bits count the rows, the keys, and the blocks of rows of all heads.
-__device__ __forceinline__ bool fits_tiles(i64 heads, i64 queries, i64 keys) {
-  constexpr i64 kMostTokens = 1LL << 28, kMostBlocks = 1LL << 30;
-  return queries <= kMostTokens && keys <= kMostTokens && heads <= kMostBlocks / ceil_div(queries, i64{kBaseRows});
-}
-
-template <int kColumns>
-struct Width {
-  enum : int { kWidth = kColumns };
-};
-
 // Of a base with heads of kWidth columns at most.
 template <class Config, int kWidth, class T = typename Config::dtype>
 __device__ __forceinline__ void attend_base_tile(const Tensor<const T>& q, const Tensor<const T>& k,
@@ -73,17 +62,12 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
                      long long sk, long long d, long long dv) {
   using namespace tilewright;
   using namespace tilewright::attention;
-  if (fits_tiles(b * hq, sq, sk)) {
-    const auto attend = [&](auto width) {
+  if (fits_base_tiles(sq, sk, b * hq, ceil_div(sq, i64{kBaseRows}))) {
+    with_base_width(d, dv, [&](auto width) {
       attend_base_tile<Config, decltype(width)::kWidth>({q, q_batch, q_token, q_head}, {k, k_batch, k_token, k_head},
                                                         {v, v_batch, v_token, v_head}, {o, o_batch, o_token, o_head},
                                                         lse, scale, left, right, softcap, b, hq, hkv, sq, sk, d, dv);
-    };
-    if (d <= 128 && dv <= 128) {
-      attend(Width<128>());
-    } else {
-      attend(Width<256>());
-    }
+    });
     return;
   }
   // A warp a row.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A base's block of queries: the warps and tiles of mma.cu for rows at any address and heads of any width up to kWidth, 128 or
-// 256. A block has 64 rows of a head and 4 warps. It copies by cp.async where each row starts at a multiple of 16 bytes,
+// A base's block of queries: the warps and tiles of mma.cu for rows at any address and heads of any width up to kWidth,
+// 128 or 256. A block has 64 rows of a head and 4 warps. It copies by cp.async where each row starts at a multiple of 16 bytes,
 // else element by element.
 //
 // Shared memory: 80 KiB where kWidth is 128, 96 KiB where it is 256.
@@ -25,6 +25,27 @@ struct BaseTile : Config {
     vec = kVector,
   };
 };
+
+template <int kColumns>
+struct Width {
+  enum : int { kWidth = kColumns };
+};
+
+// Calls work(Width) with what holds heads of d and dv columns.
+template <class Work>
+__device__ __forceinline__ void with_base_width(i64 d, i64 dv, const Work& work) {
+  if (d <= 128 && dv <= 128) {
+    work(Width<128>());
+  } else {
+    work(Width<256>());
+  }
+}
+
+// Whether 32 bits count the tokens, and the blocks of rows of all heads.
+__device__ __forceinline__ bool fits_base_tiles(i64 queries, i64 keys, i64 heads, i64 blocks_of_head) {
+  constexpr i64 kMostTokens = 1LL << 28, kMostBlocks = 1LL << 30;
+  return queries <= kMostTokens && keys <= kMostTokens && heads <= kMostBlocks / blocks_of_head;
+}
 
 // Whether each row of a tensor starts at a multiple of kBytes.
 template <int kBytes, class T>

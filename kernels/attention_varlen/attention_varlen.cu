@@ -64,47 +64,24 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
                             long long q_token, long long q_head, long long k_token, long long k_head, long long v_token,
                             long long v_head, long long o_token, long long o_head, long long batch, long long tokens_q,
                             long long tokens_k, long long hq, long long hkv, long long d, long long dv) {
-  using namespace tilewright::attention;
-  const Sequences<typename Config::dtype> call{q,       k,      v,        cu_q,   cu_k,    o,      lse,
-                                               q_token, q_head, k_token,  k_head, v_token, v_head, o_token,
-                                               o_head,  batch,  tokens_q, hq,     hkv,     d,      dv};
-  attend_base_tile<Config, 128>(call, scale, left, right, softcap);
-}
-
-template <class Config>
-__global__ void __launch_bounds__(Config::num_warps * 32)
-    attention_varlen_simple_wide(const typename Config::dtype* q, const typename Config::dtype* k,
-                                 const typename Config::dtype* v, const int* cu_q, const int* cu_k,
-                                 typename Config::dtype* o, float* lse, float scale, int left, int right, float softcap,
-                                 long long q_token, long long q_head, long long k_token, long long k_head,
-                                 long long v_token, long long v_head, long long o_token, long long o_head,
-                                 long long batch, long long tokens_q, long long tokens_k, long long hq, long long hkv,
-                                 long long d, long long dv) {
-  using namespace tilewright::attention;
-  const Sequences<typename Config::dtype> call{q,       k,      v,        cu_q,   cu_k,    o,      lse,
-                                               q_token, q_head, k_token,  k_head, v_token, v_head, o_token,
-                                               o_head,  batch,  tokens_q, hq,     hkv,     d,      dv};
-  attend_base_tile<Config, 256>(call, scale, left, right, softcap);
-}
-
-// A warp a row.
-template <class Config>
-__global__ void __launch_bounds__(Config::num_warps * 32)
-    attention_varlen_simple_rows(const typename Config::dtype* q, const typename Config::dtype* k,
-                                 const typename Config::dtype* v, const int* cu_q, const int* cu_k,
-                                 typename Config::dtype* o, float* lse, float scale, int left, int right, float softcap,
-                                 long long q_token, long long q_head, long long k_token, long long k_head,
-                                 long long v_token, long long v_head, long long o_token, long long o_head,
-                                 long long batch, long long tokens_q, long long tokens_k, long long hq, long long hkv,
-                                 long long d, long long dv) {
   using namespace tilewright;
   using namespace tilewright::attention;
+  const Sequences<typename Config::dtype> call{q,       k,      v,        cu_q,   cu_k,    o,      lse,
+                                               q_token, q_head, k_token,  k_head, v_token, v_head, o_token,
+                                               o_head,  batch,  tokens_q, hq,     hkv,     d,      dv};
+  if (fits_base_tiles(tokens_q, tokens_k, hq, ceil_div(tokens_q, i64{kBaseRows}) + batch)) {
+    with_base_width(d, dv, [&](auto width) {
+      attend_base_tile<Config, decltype(width)::kWidth>(call, scale, left, right, softcap);
+    });
+    return;
+  }
+  // A warp a row.
   const RowScale scales{scale, softcap, d, dv};
   const i64 warps = i64{gridDim.x} * Config::num_warps, tokens = cu_q[batch];
   for (i64 row = i64{blockIdx.x} * Config::num_warps + threadIdx.x / kWarpSize; row < hq * tokens; row += warps) {
     const i64 head = row / tokens, token = row % tokens, key_head = head / (hq / hkv);
     const VarlenRow own = varlen_row<Config>(cu_q, cu_k, batch, token, left, right);
-    attend_plainly<Config>(
+    attend_columns<Config, 8>(
         scales, q + token * q_token + head * q_head,
         [&](i64 j) { return k + (own.first_key + j) * k_token + key_head * k_head; },
         [&](i64 j) { return v + (own.first_key + j) * v_token + key_head * v_head; }, own.first, own.last,

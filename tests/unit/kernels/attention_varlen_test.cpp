@@ -42,19 +42,21 @@ TEST(AttentionVarlen, has_a_base_for_heads_of_every_width_and_rows_at_any_addres
   }
 }
 
-TEST(AttentionVarlen, has_a_base_for_tokens_that_32_bits_do_not_count) {
+TEST(AttentionVarlen, has_a_base_of_one_kernel_for_every_width_and_count) {
   BuiltInOp op("attention_varlen");
   const Candidate base = resolve_config(op.definition(), op.definition().base);
-  const auto entry = [&](const std::string& dims) {
+  const auto launched = [&](const std::string& dims) {
     const auto plan = make_plan(op.definition().interface, base.implementation->recipe, base.config,
                                 op.problem("attention_varlen{" + dims + "}"), facts_of_an_a100());
     const auto& kernels = std::get<LaunchPlan>(plan).kernels;
-    return kernels.size() == 1 ? kernels.front().entry : "";
+    EXPECT_EQ(kernels.size(), 1U);
+    return fmt::format("{} {} {}", kernels.front().entry, kernels.front().grid.at(0), kernels.front().shared_bytes);
   };
-  EXPECT_EQ(entry("batch=64,tokens_q=8192,tokens_k=8192,hq=16,hkv=16,d=96,dv=128"), "attention_varlen_simple");
-  EXPECT_EQ(entry("batch=1,tokens_q=1,tokens_k=1,hq=1,hkv=1,d=136,dv=64"), "attention_varlen_simple_wide");
-  EXPECT_EQ(entry("batch=1,tokens_q=1,tokens_k=268435457,hq=1,hkv=1,d=64,dv=64"), "attention_varlen_simple_rows");
-  EXPECT_EQ(entry("batch=1,tokens_q=268435456,tokens_k=1,hq=512,hkv=1,d=64,dv=64"), "attention_varlen_simple_rows");
+  EXPECT_EQ(launched("batch=64,tokens_q=8192,tokens_k=8192,hq=16,hkv=16,d=96,dv=128"),
+            "attention_varlen_simple 3072 81920");
+  EXPECT_EQ(launched("batch=1,tokens_q=1,tokens_k=1,hq=1,hkv=1,d=136,dv=64"), "attention_varlen_simple 2 98304");
+  EXPECT_EQ(launched("batch=1,tokens_q=268435456,tokens_k=1,hq=512,hkv=1,d=64,dv=64"),
+            "attention_varlen_simple 2147483647 81920");
 }
 
 TEST(AttentionVarlen, has_one_plan_for_the_tokens_of_a_bucket) {
