@@ -45,6 +45,7 @@ struct Call {
   long long planted = 0;
   float spread = 1.0f;  // of q and k
   std::string entry = "attention_mma";
+  long long unseen = 0;  // keys in front of the others, which no window shows and which are nowhere
 };
 
 class Tensors {
@@ -138,10 +139,15 @@ std::string Tensors::run(std::uint64_t seed) {
   const std::size_t shared = call_.entry == "attention_mma" ? (kBlockM + 2 * kBlockN * 2) * 128 : 96 * 1024;
   EmulatedLaunch launch = extents(blocks, 2 * kBlockM, shared);
   launch.seed = seed;
-  const std::uint16_t *q = q_.data(), *k = k_.data(), *v = v_.data();
+  const auto behind = [&](const Values& values, long long columns) {
+    const auto bytes = static_cast<std::uintptr_t>(call_.unseen * call_.key_heads * (columns + kGap) * 2);
+    return reinterpret_cast<const std::uint16_t*>(reinterpret_cast<std::uintptr_t>(values.data()) - bytes);
+  };
+  const std::uint16_t *q = q_.data(), *k = behind(k_, kHead), *v = behind(v_, kHeadV);
   return kernel_of(call_)
       .run(launch, q, k, v, o_.data(), lse_.data(), call_.scale, call_.left, call_.right, call_.softcap, kHead + kGap,
-           kHead + kGap, kHeadV + kGap, kHeadV + kGap, call_.heads, call_.key_heads, call_.queries, call_.keys)
+           kHead + kGap, kHeadV + kGap, kHeadV + kGap, call_.heads, call_.key_heads, call_.queries,
+           call_.unseen + call_.keys)
       .text;
 }
 
@@ -253,6 +259,17 @@ TEST(AttentionMma, packs_query_heads_and_reads_any_address) {
       }
     }
   }
+}
+
+TEST(AttentionBase, is_right_where_32_bits_do_not_count_the_keys) {
+  const Call call{.queries = 65,
+                  .keys = 129,
+                  .left = 20,
+                  .right = 7,
+                  .softcap = 3.0f,
+                  .entry = "attention_simple",
+                  .unseen = 1LL << 28};
+  expect_right(call);
 }
 
 TEST(AttentionBase, is_right_where_rows_are_aligned) {
