@@ -189,9 +189,10 @@ class Pages(unittest.TestCase):
 
 
 class Measuring(unittest.TestCase):
-    def bench(self, folder, answer):
+    def bench(self, folder, answer, brief=True, drawn=None):
         """One whose commands are not run but answered; the programs are there."""
-        options = argparse.Namespace(program=None, cache=None, commit="c0ffee", brief=True, timeout=60, budget=None)
+        options = argparse.Namespace(program=None, cache=None, commit="c0ffee", brief=brief, timeout=60, budget=None,
+                                     drawn=drawn)
         with mock.patch.object(benchmark, "find", lambda name, _=None: benchmark.Place(f"/opt/{name}", name[4:])):
             bench = benchmark.Bench(options, folder)
         calls = []
@@ -224,6 +225,14 @@ class Measuring(unittest.TestCase):
         self.assertEqual([(each["spec"], each["asked"], each["judged"]) for each in made], [("softmax", 10, 1)])
         self.assertEqual(len(bench.missing), 3)
         self.assertIn("gemm", bench.missing[2])
+
+    def test_of_untuned_shapes_judge_both_ways_of_serving_by_the_same_sweeps(self):
+        with tempfile.TemporaryDirectory() as folder:
+            bench, calls = self.bench(folder, lambda *_: json.dumps({"rows": [{"loss": 0.25}]}), brief=False, drawn=16)
+            made = benchmark.untuned(bench)["specs"]
+        softmax = [words for words in calls if words[1:3] == ["regret", "softmax"]]
+        self.assertEqual([words[words.index("--into") + 1] for words in softmax], ["judged-softmax.db"] * 2)
+        self.assertEqual([(each["served"], each["asked"]) for each in made[:2]], [("exported", 16), ("jit", 16)])
 
     def test_of_gradients_sweep_the_copies_of_their_cells_before(self):
         with tempfile.TemporaryDirectory() as folder, \
