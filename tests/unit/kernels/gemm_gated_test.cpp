@@ -134,5 +134,34 @@ TEST(GemmGated, takes_a_row_for_both_weights_by_maps_where_no_box_reaches_into_t
   EXPECT_EQ(by_wgmma(4104), 0);
 }
 
+TEST(GemmGated, cuts_the_tiles_of_the_last_wave_into_parts_that_cover_k_and_no_others) {
+  // 35 tiles on 8 clusters leave 3: two parts each. 33 leave 1, and 6 parts; 36 leave 4, whose parts would be too many.
+  for (const auto& [rows, tail, whole] : {std::tuple{35, 2, 32}, {33, 6, 32}, {36, 3, 36}, {32, 4, 32}}) {
+    const EmulatedKernel kernel(fmt::format(R"cu(
+#include "gemm/fused/tail_wgmma.cuh"
+struct Fixed {{
+  using dtype = __half;
+  static constexpr Name layout{{"nt"}}, bias{{"no"}}, act{{"none"}}, residual{{"no"}}, implementation{{"tail"}};
+  static constexpr int block_m = 128, block_n = 256, pingpong = 0, block_k = 64, consumers = 2, stages = 4, split_k = 1;
+  static constexpr int cluster_k = 1, cluster_m = 1, cluster_n = 1, group = 4, tail = {};
+}};
+template <class>
+__global__ void kernel(unsigned* times, unsigned* parts, long long m) {{
+  gemm::Schedule<gemm::TailedByMap<Fixed>> schedule(m, 256, 1000, 0);
+  for (; !schedule.done(); schedule.skip(1)) {{
+    const auto work = schedule.work();
+    if (work.is_part) atomicAdd(parts, 1u);
+    for (u32 i = 0; i < work.range.count; ++i) atomicAdd(times + work.row / 128 * 16 + work.range.first + i, 1u);
+  }}
+}})cu",
+                                            tail));
+    std::vector<std::uint32_t> times(static_cast<std::size_t>(rows) * 16);
+    std::uint32_t parts = 0;
+    ASSERT_EQ(kernel.run(extents(8, 1), times.data(), &parts, rows * 128LL).text, "");
+    EXPECT_EQ(parts, static_cast<std::uint32_t>((rows - whole) * tail)) << rows;
+    for (const std::uint32_t each : times) ASSERT_EQ(each, 1U) << rows;
+  }
+}
+
 }  // namespace
 }  // namespace tilewright::test

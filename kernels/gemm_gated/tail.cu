@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gemm_gated on Hopper's tensor cores as wgmma.cu has it, with the last wave cut along k: gemm/fused/tail_wgmma.cuh.
+//
+//   a, the weights, y   a multiple of 16 bytes in address and row length
+//   bg, bu              addresses of two elements
+
+#include "gemm/fused/gated_wgmma.cuh"
+#include "gemm/fused/tail_wgmma.cuh"
+
+template <class Config>
+__global__ void __launch_bounds__(tilewright::gemm::Geometry<tilewright::gemm::LinearByMap<Config>>::kThreads, 1)
+    gemm_gated_tail(const __grid_constant__ tilewright::TensorMap map_a,
+                    const __grid_constant__ tilewright::TensorMap map_gate,
+                    const __grid_constant__ tilewright::TensorMap map_up,
+                    const __grid_constant__ tilewright::TensorMap map_y, const typename Config::dtype* bg,
+                    const typename Config::dtype* bu, float* partials, unsigned* counters, long long m, long long n,
+                    long long k) {
+  tilewright::gemm::gated_wgmma<tilewright::gemm::Tailed<Config>, false>(map_a, map_gate, map_up, map_y, map_y, map_y,
+                                                                         bg, bu, partials, counters, m, n, k);
+}
+
+// store=yes.
+template <class Config>
+__global__ void __launch_bounds__(tilewright::gemm::Geometry<tilewright::gemm::LinearByMap<Config>>::kThreads, 1)
+    gemm_gated_tail_keeping(const __grid_constant__ tilewright::TensorMap map_a,
+                            const __grid_constant__ tilewright::TensorMap map_gate,
+                            const __grid_constant__ tilewright::TensorMap map_up,
+                            const __grid_constant__ tilewright::TensorMap map_y,
+                            const __grid_constant__ tilewright::TensorMap map_kept_gate,
+                            const __grid_constant__ tilewright::TensorMap map_kept_up, const typename Config::dtype* bg,
+                            const typename Config::dtype* bu, float* partials, unsigned* counters, long long m,
+                            long long n, long long k) {
+  tilewright::gemm::gated_wgmma<tilewright::gemm::Tailed<Config>, true>(
+      map_a, map_gate, map_up, map_y, map_kept_gate, map_kept_up, bg, bu, partials, counters, m, n, k);
+}
