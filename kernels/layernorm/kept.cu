@@ -3,6 +3,7 @@
 // Row norm by clusters whose threads keep their columns, and the weights of these: device/row/kept.cuh.
 
 #include "device/row/kept.cuh"
+#include "device/row/moments_talk.cuh"
 #include "device/row/norm.cuh"
 
 template <class Config>

@@ -112,6 +112,13 @@ TEST_P(KeptNorm, is_right_by_clusters_that_keep_their_columns_row_after_row) {
   expect_right(shape(9, cols == 32768 ? 32773 : 65545), "kept", 3);
 }
 
+TEST_P(KeptNorm, is_right_by_threads_that_hold_a_few_rows) {
+  for (const int cols : {131, 257, 517, 1027}) expect_right(shape(77, cols), "held", 3);
+  expect_right(shape(77, 257, ",pitch=strided"), "held", 2, {.seed = 3, .in_place = true});
+  expect_right(shape(19, 2051), "held", 2, {.seed = 3, .misalign_elements = 1});
+  expect_right(shape(19, 2051), "held", 3);
+}
+
 INSTANTIATE_TEST_SUITE_P(Ops, KeptNorm,
                          ::testing::Combine(::testing::Values("rmsnorm", "layernorm", "add_layernorm,store=yes"),
                                             ::testing::Values("f32", "bf16")),

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "tests/unit/kernels/built_in_op.hpp"
 
@@ -43,6 +44,16 @@ TEST_P(Softmax, is_right_over_clusters_in_one_stage_and_in_a_ring_at_whole_and_a
     const auto configs = softmax().sample(problem, "cluster", 2);
     ASSERT_FALSE(configs.empty());
     for (const Config& config : configs) EXPECT_EQ(softmax().fault(problem, config), "");
+  }
+}
+
+TEST_P(Softmax, is_right_by_clusters_that_hold_a_row_or_keep_their_columns) {
+  for (const auto& [implementation, cols] :
+       {std::pair{"held_cluster", 65536}, {"held_cluster", 65544}, {"kept", 65536}, {"kept", 65541}}) {
+    const Problem problem = shape(5, cols);
+    const auto configs = softmax().sample(problem, implementation, 4);
+    ASSERT_FALSE(configs.empty()) << implementation << " of " << problem.key();
+    for (const Config& config : configs) EXPECT_EQ(softmax().fault(problem, config, {.seed = 3, .in_place = true}), "");
   }
 }
 
