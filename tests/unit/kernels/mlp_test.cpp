@@ -70,6 +70,22 @@ TEST_P(Mlp, stays_on_the_chip_where_rows_are_narrow_and_many) {
   EXPECT_EQ(on_chip({1024, 256, 1024, 256}), 0);
 }
 
+TEST(MlpTail, is_for_a_gated_first_product_whose_last_wave_is_half_empty) {
+  const auto tails = [](const char* gated, int rows) {
+    const std::string text =
+        fmt::format("mlp[dtype=bf16,gated={},act=silu,bias=no]{{rows={},d=4096,hidden=14336,d_out=4096}}", gated, rows);
+    int count = 0;
+    for (const Candidate& candidate : expand(mlp().definition(), mlp().problem(text), facts_of_an_h200()).legal) {
+      count += candidate.config.implementation == "tail" ? 1 : 0;
+    }
+    return count;
+  };
+  EXPECT_GT(tails("yes", 4096), 10);  // 3584 tiles on 132 multiprocessors: 20 are left
+  EXPECT_GT(tails("yes", 512), 0);
+  EXPECT_EQ(tails("no", 4096), 0);
+  EXPECT_EQ(tails("yes", 1152), 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Gated, Mlp, ::testing::Values("no", "yes"),
                          [](const auto& gated) { return std::string(gated.param); });
 
