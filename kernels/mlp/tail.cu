@@ -14,8 +14,8 @@ __global__ void __launch_bounds__(tilewright::gemm::Geometry<tilewright::gemm::L
                    const __grid_constant__ tilewright::TensorMap map_gate,
                    const __grid_constant__ tilewright::TensorMap map_up,
                    const __grid_constant__ tilewright::TensorMap map_h, const typename Config::dtype* b_gate,
-                   const typename Config::dtype* b_up, float* partials, unsigned* counters, long long rows,
-                   long long d, long long hidden) {
+                   const typename Config::dtype* b_up, float* partials, unsigned* counters, long long rows, long long d,
+                   long long hidden) {
   using namespace tilewright::gemm;
   let_second_start();
   gated_wgmma<Tailed<GatedUp<Config>>, false>(map_x, map_gate, map_up, map_h, map_h, map_h, b_gate, b_up, partials,
