@@ -32,6 +32,10 @@ TEST_P(Embedding, gives_the_rows_that_there_are_and_zeros_for_others) {
   }
 }
 
+TEST_P(Embedding, gives_the_rows_of_a_large_table_slice_by_slice) {
+  for (const int d : {2000, 2001}) expect_right(embedding(), key(embedding(), 1100, 2100, d), "slices", 3);
+}
+
 TEST_P(Embedding, serves_addresses_that_are_only_element_aligned) {
   expect_right_base(embedding(), key(embedding(), 9, 50, 61), {.seed = 7, .misalign_elements = 3});
   expect_right_base(embedding_bwd(), key(embedding_bwd(), 9, 50, 61), {.seed = 7, .misalign_elements = 3});
