@@ -26,7 +26,7 @@ struct FlatShapes {
   [[nodiscard]] std::size_t count() const noexcept { return dims == 0 ? 0 : lengths.size() / dims; }
 };
 
-/// So many shapes are asked about one that was never tuned; and so many in all where of these none may serve it.
+/// Tuned shapes that are asked about an untuned one; and at most, where no config of the nearest may serve it.
 constexpr std::size_t kNeighbours = 16;
 constexpr std::size_t kMostNeighbours = 128;
 
@@ -48,7 +48,7 @@ class NearestPredictor final : public Predictor {
   /// `padding` may be empty: nothing is known of it.
   NearestPredictor(const std::vector<ShapeSummary>& known, std::span<const std::int64_t> shape,
                    LogPadding padding = {});
-  /// Of every config something is expected.
+  /// Every config has an expectation.
   [[nodiscard]] std::vector<std::optional<double>> losses(std::span<const ConfigId* const> configs) const override;
   [[nodiscard]] double loss(const ConfigId& config) const;
   /// The square of the steps from the shape to one with these dims.
@@ -72,7 +72,7 @@ class NearestPredictor final : public Predictor {
   std::vector<Point> points_;
 };
 
-/// An untimed config must promise so much more than a timed one.
+/// How much more than a timed config an untimed one must promise.
 constexpr double kLeastRisk = 0.05;
 
 /// The same, estimated from the op's trials: each of the nearest shapes is left out in turn, and the actual loss of the
@@ -97,10 +97,10 @@ struct NearConfig {
 /// Whether a config may be thought of at all.
 using Usable = std::function<bool(const ConfigSummary& config, const ShapeDims& tuned_for)>;
 
-/// The configs of `known` for a shape, the least expected loss first. Whether they are legal here is the caller's to
-/// judge. Bases are left out, what was timed nowhere and failed somewhere, and what `usable` refuses: a config, and the
-/// shape where it was timed. Of `untimed`, which nothing is stored of, those that are not in `known` are among them, as
-/// if of the first shape. What was timed nowhere must promise `risk` more.
+/// The configs of `known` for a shape, the least expected loss first. The caller judges whether they are legal here.
+/// Left out are bases, configs that failed somewhere and were timed nowhere, and configs that `usable` refuses at the
+/// shape where they were timed. The `untimed` configs, which the source does not store, are added where `known` lacks
+/// them, as if tuned for its first shape. A config that was timed nowhere must promise `risk` more.
 [[nodiscard]] std::vector<NearConfig> rank_nearest(const std::vector<ShapeSummary>& known,
                                                    std::span<const std::int64_t> shape, const Usable& usable,
                                                    const std::vector<ConfigSummary>& untimed = {},

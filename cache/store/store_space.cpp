@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What takes the space of a cache, and what of it nothing needs (docs/cache.md, "What takes the space").
+// What takes the space of a cache, and what of it nothing needs (docs/cache.md, "Space").
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -47,8 +47,8 @@ struct WholeFile {
 
   /// What takes the space: reads the whole file.
   [[nodiscard]] static CacheSpace space(const Store& store);
-  /// Takes out what nothing needs (docs/cache.md, "What takes the space"). What serves, and the trials that tell why,
-  /// stay. Throws CacheError where a sweep is running.
+  /// Removes rows and binaries that nothing needs (docs/cache.md, "Space"). Configs that serve stay, and the trials
+  /// that tell why. Throws CacheError while a sweep runs.
   static std::vector<Garbage> collect_garbage(Store& store, const GarbagePolicy& policy);
 };
 

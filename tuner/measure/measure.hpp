@@ -24,13 +24,13 @@ struct StopRule {
   int rest = 0;
   /// Under load: the device has worked for so long before the first round that counts, and never rests. 0: as above.
   std::chrono::nanoseconds load{0};
-  /// A config that is slower than this is looked at no longer: measuring ends with the first round of which that is so,
-  /// be it the warm-up round, which then counts. 0: never.
+  /// Measuring gives up a config with its first round that is slower than this. The warm-up round may be that round,
+  /// and then counts. 0: never.
   double give_up_ns = 0;
 };
 
-/// The rest that a problem needs: none on the emulator, and where memory keeps a GPU from drawing all the power that it
-/// may.
+/// The rest that a problem needs: none on the emulator, and none where waiting for memory keeps a GPU below its power
+/// limit.
 [[nodiscard]] int rest_for(const DeviceFacts& device, std::int64_t flops, std::int64_t bytes);
 
 /// Statistics of per-round values: median, and its 95 % interval by order statistics, which assumes no distribution. Of

@@ -57,7 +57,7 @@ class Builder {
   /// Waits a moment, or until some build is finished, this one rather than others.
   void wait_a_moment(const std::string& key);
 
-  /// True when it is there, be it that the cache had it before anyone requested it.
+  /// True when the build is there, also one that the cache had before anyone requested it.
   [[nodiscard]] bool ready(const std::string& key);
   /// Requested and not compiled yet.
   [[nodiscard]] std::size_t unfinished() const { return pool_.unfinished(); }
