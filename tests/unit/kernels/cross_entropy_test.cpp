@@ -41,15 +41,6 @@ TEST_P(CrossEntropy, is_right_with_rows_over_clusters) {
   for (const int vocab : {32000, 50257}) expect_right(op(), key("yes", 2, vocab), "cluster", 1);
 }
 
-TEST_P(CrossEntropy, is_right_with_rows_in_shared_memory) {
-  for (const char* grad : {"no", "yes"}) {
-    for (const auto& [rows, vocab] : {std::pair(1, 8200), {9, 16411}, {5, 33000}}) {
-      expect_right(op(), key(grad, rows, vocab), "flow", 3);
-    }
-  }
-  expect_right(op(), key("yes", 5, 16411, "strided"), "flow", 2);
-}
-
 TEST_P(CrossEntropy, serves_addresses_that_are_only_element_aligned) {
   for (const int shift : {1, 3}) {
     const ArgumentSet::Options options{.seed = 7, .misalign_elements = shift};
@@ -65,7 +56,6 @@ TEST_P(CrossEntropy, may_write_gradients_over_the_logits) {
     expect_right(op(), key("yes", 5, vocab), "resident", 3, options);
   }
   expect_right(op(), key("yes", 2, 32000), "cluster", 1, options);
-  expect_right(op(), key("yes", 9, 16411), "flow", 3, options);
 }
 
 INSTANTIATE_TEST_SUITE_P(Dtypes, CrossEntropy, ::testing::ValuesIn(kDtypes),
