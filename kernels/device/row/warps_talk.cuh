@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// How the warps of a cluster tell each other what they know of a row without a barrier of a block: send(partial, row), and
+// after some other work receive(row), which gives every thread the partial of all. Rows are numbered from 0. Each warp stores
+// its partial into the shared memory of all blocks, where an mbarrier counts the bytes. A block that has heard from all may
+// end, since nothing is under way to it any more. sm_90 and later.
+//
+// Four slots are used in turn, which are enough where a warp sends at most one row before it receives the last
+// (exchange.cuh). Statistics is of statistics.cuh, and has merged(a, b), the partial of both.
+
+#include "device/config.cuh"
+#include "device/ptx/cluster.cuh"
+#include "device/ptx/mbarrier.cuh"
+
+namespace tilewright::row {
+
+template <class Statistics, int kWarps, int kCluster>
+class WarpsTalk {
+ public:
+  using Partial = typename Statistics::Partial;
+  enum : int { kRing = 4, kAll = kWarps * kCluster };
+  struct Storage {
+    alignas(16) Partial warps[kRing][kAll];
+    u64 arrived[kRing];
+  };
+  static_assert(sizeof(Partial) % sizeof(u64) == 0, "partials travel by 8 bytes");
+
+  __device__ __forceinline__ explicit WarpsTalk(Storage& storage) : storage_(storage), met_(false) {}
+
+  // By one thread, before the fence and the barrier that make mbarriers known.
+  __device__ __forceinline__ void init() {
+#pragma unroll
+    for (int slot = 0; slot < kRing; ++slot) ptx::mbarrier_init(&storage_.arrived[slot], 1);
+  }
+
+  // By all threads, after that. What comes until the first send runs while the other blocks get there.
+  __device__ __forceinline__ void prepare() { ptx::cluster_arrive(); }
+
+  // By all threads; `mine` is the warp's.
+  __device__ __forceinline__ void send(const Partial& mine, i64 row) {
+    const int slot = static_cast<int>(row % kRing);
+    if (!met_) ptx::cluster_wait();
+    met_ = true;
+    if (threadIdx.x == 0) {
+      ptx::mbarrier_arrive_expect_tx(&storage_.arrived[slot], static_cast<u32>(sizeof(storage_.warps[slot])));
+    }
+    const u32 lane = threadIdx.x % kWarpSize;
+    if (lane < kCluster) {
+      auto* const own =
+          reinterpret_cast<u64*>(&storage_.warps[slot][ptx::cluster_rank() * kWarps + threadIdx.x / kWarpSize]);
+      u64* const arrived = ptx::map_shared(&storage_.arrived[slot], lane);
+      const auto words = __builtin_bit_cast(Words, mine);
+#pragma unroll
+      for (int w = 0; w < static_cast<int>(sizeof(Partial) / sizeof(u64)); ++w) {
+        ptx::store_async(ptx::map_shared(own + w, lane), words.words[w], arrived);
+      }
+    }
+  }
+
+  __device__ __forceinline__ Partial receive(i64 row) {
+    const int slot = static_cast<int>(row % kRing);
+    ptx::mbarrier_wait<true>(&storage_.arrived[slot], static_cast<u32>(row / kRing) & 1);
+    constexpr int kLanes = kAll < kWarpSize ? kAll : kWarpSize;
+    const Partial* const from = storage_.warps[slot] + threadIdx.x % kLanes;
+    Partial partial = from[0];
+#pragma unroll
+    for (int i = kLanes; i < kAll; i += kLanes) partial = Statistics::merged(partial, from[i]);
+    return Statistics::template over_lanes<kLanes>(partial);
+  }
+
+ private:
+  struct Words {
+    u64 words[sizeof(Partial) / sizeof(u64)];
+  };
+
+  Storage& storage_;
+  bool met_;  // whether all blocks of the cluster are known to run
+};
+
+}  // namespace tilewright::row
