@@ -105,6 +105,17 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"dtype=bf16,causal=no,lse=yes", "b=1,hq=2,hkv=2,sq=1,sk=1,d=64,dv=64"},
                       Case{"dtype=bf16,causal=no,lse=yes", "b=2,hq=4,hkv=2,sq=70,sk=90,d=8,dv=72"}));
 
+// More pieces than multiprocessors: a block goes from piece to piece.
+INSTANTIATE_TEST_SUITE_P(
+    Wide, GpuAttention,
+    ::testing::Values(
+        Case{"dtype=bf16,causal=yes,lse=yes", "b=8,hq=16,hkv=4,sq=400,sk=300,d=192,dv=128", "attention", "wgmma_wide"},
+        Case{"dtype=f16,causal=no,lse=no", "b=8,hq=16,hkv=4,sq=300,sk=500,d=256,dv=256", "attention", "wgmma_wide"},
+        Case{"dtype=bf16,causal=no,lse=no", "b=16,hq=16,hkv=16,sq=400,sk=60,d=192,dv=128", "attention", "wgmma_wide"},
+        Case{"dtype=bf16,causal=yes,lse=yes", "b=64,hq=16,hkv=4,sq=20,sk=300,d=192,dv=128", "attention", "wgmma_wide"},
+        Case{"dtype=bf16,causal=yes,window=yes,softcap=yes", "b=8,hq=16,hkv=16,sq=500,sk=600,d=192,dv=192", "attention",
+             "wgmma_wide"}));
+
 constexpr const char* kDecode = "attention_decode";
 constexpr const char* kPaged = "attention_paged";
 INSTANTIATE_TEST_SUITE_P(

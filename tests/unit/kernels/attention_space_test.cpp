@@ -132,8 +132,8 @@ bool compiles_all() {
 
 // A config of each problem; with TILEWRIGHT_COMPILE_ALL=1, every config. A product whose registers the compiler cannot
 // keep in place is serialized, and then far slower.
-void expect_products_in_place(const std::string& name, const std::vector<std::string>& problems,
-                              int most_spilled = 64) {
+void expect_products_in_place(const std::string& name, const std::vector<std::string>& problems, int most_spilled = 64,
+                              const std::string& implementation = "wgmma") {
   if (NvrtcLibrary::find(nvrtc_search_places()) == nullptr) {
     GTEST_SKIP() << "NVRTC was not found: scripts/setup brings it";
   }
@@ -142,7 +142,7 @@ void expect_products_in_place(const std::string& name, const std::vector<std::st
   for (const std::string& key : problems) {
     const Problem problem = op.problem(key);
     std::vector<Candidate> candidates = expand(op.definition(), problem, facts_of_an_h200()).legal;
-    std::erase_if(candidates, [](const Candidate& each) { return each.config.implementation != "wgmma"; });
+    std::erase_if(candidates, [&](const Candidate& each) { return each.config.implementation != implementation; });
     ASSERT_FALSE(candidates.empty()) << key;
     EXPECT_LE(candidates.size(), 80U) << key;
     if (!compiles_all()) candidates = {candidates.at(candidates.size() / 2)};
@@ -168,6 +168,16 @@ TEST(AttentionSpace, compiles_without_serialized_products_and_nearly_without_spi
     problems.push_back(long_sequences(d, dv, "yes"));
   }
   expect_products_in_place("attention", problems);
+}
+
+TEST(AttentionSpace, of_wide_heads_is_for_one_stage_of_queries_and_compiles_as_the_other_does) {
+  EXPECT_TRUE(configs("wgmma_wide", long_sequences(128, 128)).empty());
+  std::vector<std::string> problems;
+  for (const auto& [d, dv] : {std::pair{192, 128}, {192, 192}, {256, 256}}) {
+    problems.push_back(long_sequences(d, dv, "yes"));
+    EXPECT_EQ(values(configs("wgmma_wide", problems.back()), "query_stages"), (std::set<std::int64_t>{1}));
+  }
+  expect_products_in_place("attention", problems, 96, "wgmma_wide");
 }
 
 TEST(AttentionSpace, of_sequences_behind_one_another_compiles_as_that_of_equal_ones_does) {

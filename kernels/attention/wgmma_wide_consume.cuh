@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The consumers where queries have one stage: as in wgmma_consume.cuh, but for the end of a piece. Its last product is
+// started before the next queries are waited for:
+//
+//   tensor cores   q k₂ᵀ  p₁ v₁ │ p₂ v₂  q′ k₁ᵀ │ q′ k₂ᵀ  p′₁ v₁ │ …
+//   copies                      q′ ──────▶
+//   consumer       │ softmax 2  │     │ softmax 1 │
+
+#include "wgmma.cu"
+#include "wgmma_wide_load.cuh"
+
+namespace tilewright::attention {
+
+// Pieces of one problem.
+template <class Config>
+struct WidePieces : DensePieces<Config> {
+  using Storage = typename Geometry<Config>::Storage;
+
+  __device__ __forceinline__ void load_queries_and_keys(Storage& storage, const TensorMap& map_q,
+                                                        const TensorMap& map_k, int lane) const {
+    if (lane == 0) load_wide_queries_and_keys<Config>(storage, map_q, map_k, this->of_all, this->counters);
+  }
+};
+
+// A warpgroup: piece after piece.
+template <class Config>
+__device__ __forceinline__ void consume_wide(typename Geometry<Config>::Storage& storage,
+                                             const WidePieces<Config>& pieces, const Scale& scale, int warpgroup,
+                                             int thread) {
+  using G = Geometry<Config>;
+  using T = typename G::T;
+  constexpr u32 kPair = 2 * G::kWarpgroup;
+  // Worked out where they are needed: the loop has no registers to spare for what is needed once a piece.
+  const auto lane = [&] { return ptx::opaque(thread) % kWarpSize; };
+  const auto warp_row = [&] { return warpgroup * G::kWarpgroupRows + ptx::opaque(thread) / kWarpSize * 16; };
+  const auto own_row = [&] { return warp_row() + lane() / 4; };
+  const u32 own_turn = kTurn + static_cast<u32>(warpgroup);
+  const u32 next_turn = warpgroup + 1 == G::kConsumers ? u32{kTurn} : own_turn + 1;
+
+  Multiplier<Config> multiplier{storage, warpgroup, thread, 0, {}, {}};
+  float scores[G::kScores], results[G::kResults];
+  u32 weights[G::kStepsV][4];
+  Rows rows = fresh_rows();
+  float rescale[2] = {1.0f, 1.0f};
+  Walk<Config> walk;
+  // From raw scores to those that count.
+  const auto finish_scores = [&] {
+    change_scores<G::kSoftcap>(scores, scale);
+    if (!walk.is_whole()) {
+      mask_block<Config>(scores, pieces.problem(multiplier.piece), multiplier.work().row + own_row(), walk.block,
+                         lane());
+    }
+  };
+  // Of the piece before.
+  const auto end_piece = [&](Rows& ended) {
+    const Work& work = multiplier.work_before();
+    const u32 before = multiplier.piece - 1;
+    end_rows<Config>(pieces.output(before, work.head), pieces.problem(before), work, ended, own_row(), lane(),
+                     scale.factor);
+  };
+  const auto store_piece = [&](const Rows& ended) {
+    const Work& work = multiplier.work_before();
+    const u32 before = multiplier.piece - 1;
+    store_results<Config>(pieces.output(before, work.head), pieces.problem(before), work, ended, results, own_row(),
+                          lane());
+  };
+  const auto scale_results = [&] {
+#pragma unroll
+    for (int i = 0; i < G::kResults; ++i) results[i] *= rescale[i / 2 % 2];
+  };
+  float rounded[2];  // sums of the block's weights after that
+  u32 large;         // bits of those whose bits were not gathered before
+  const auto round_weights = [&] {
+    rounded[0] = rounded[1] = 0.0f;
+    large = 0;
+#pragma unroll
+    for (int step = 0; step < G::kStepsV; ++step) {
+      round_step<T>(weights[step], scores, step);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        if (G::kLse || step * 8 >= G::kLead) large |= weights[step][i];
+        if constexpr (!G::kOnes) rounded[i % 2] = add_pair<T>(rounded[i % 2], weights[step][i]);
+      }
+    }
+  };
+  const auto add_rounded = [&] {
+    rows.rounded_sum[0] += rounded[0];
+    rows.rounded_sum[1] += rounded[1];
+  };
+
+  // Blocks that are for other warpgroups alone: a turn each.
+  const auto skip_keys = [&](i32 blocks) {
+    if constexpr (G::kSkips) {
+#pragma unroll 1
+      for (; blocks > 0; --blocks) {
+        multiplier.wait_keys();
+        if constexpr (G::kPingPong) {
+          ptx::barrier_sync(own_turn, kPair);
+          ptx::barrier_arrive(next_turn, kPair);
+        }
+        multiplier.release_keys(false);
+      }
+    }
+  };
+  const auto skip_values = [&](i32 blocks) {
+    if constexpr (G::kSkips) {
+#pragma unroll 1
+      for (; blocks > 0; --blocks) {
+        multiplier.wait_values();
+        multiplier.release_values();
+      }
+    }
+  };
+
+  // The first block of the first piece.
+  multiplier.wait_queries();
+  if (multiplier.work().is_end) return;
+  i32 skipped = walk.begin(pieces.problem(multiplier.piece), multiplier.work(), warp_row());
+  if constexpr (G::kPingPong) {
+    if (warpgroup + 1 == G::kConsumers) ptx::barrier_arrive(kTurn, kPair);
+  }
+  skip_keys(skipped);
+  skip_values(skipped);
+  multiplier.wait_keys();
+  ptx::wgmma_fence();
+  multiplier.start_scores(scores);
+  ptx::wgmma_wait<0>();
+  ptx::wgmma_settle(scores);
+  multiplier.release_keys(walk.is_last());
+  finish_scores();
+  raise_bases(rows, scores, rescale, scale.factor);
+  bool is_unset = has_unset(rows);
+  weigh<G::kLse, false, 0, G::kScores>(rows, scores, scale.factor);
+  round_weights();
+  add_rounded();
+
+  // The weights of a block are ready; the scores of the next one, of this piece or another, come first.
+  bool accumulate = false;
+  while (true) {
+    const bool ends_piece = walk.is_last();
+    const auto start_results = [&] {
+      multiplier.wait_values();
+      ptx::wgmma_fence();
+      multiplier.start_results(results, weights, accumulate);
+    };
+    const auto start_scores = [&] {
+      multiplier.wait_keys();
+      if constexpr (G::kPingPong) ptx::barrier_sync(own_turn, kPair);
+      ptx::wgmma_fence();
+      multiplier.start_scores(scores);
+    };
+
+    // Products. The last one of a piece does not wait for the next queries.
+    if (ends_piece) {
+      start_results();
+      ++multiplier.piece;
+      multiplier.wait_queries();
+      const Work& next = multiplier.work();
+      if (next.is_end) break;
+      skipped = walk.begin(pieces.problem(multiplier.piece), next, warp_row());
+      skip_keys(skipped);
+      start_scores();
+      if constexpr (G::kPingPong) ptx::barrier_arrive(next_turn, kPair);
+      ptx::wgmma_wait<0>();
+    } else {
+      --walk.block;
+      start_scores();
+      start_results();
+      if constexpr (G::kPingPong) ptx::barrier_arrive(next_turn, kPair);
+      ptx::wgmma_wait<1>();
+    }
+
+    // Softmax, under the second product: as much of it as takes that long. A block that is not looked at first may have
+    // to be done again, and keeps its keys (and queries, if the next ones do not wait for their place) until it is
+    // clear that it need not.
+    ptx::wgmma_settle(scores);
+    const bool is_last = walk.is_last();
+    const bool is_seen = !G::kKeepBase || ends_piece || is_unset || (G::kQueryStages == 1 && is_last);
+    if (is_seen) multiplier.release_keys(is_last);
+    Rows ended = rows;
+    if (ends_piece) rows = fresh_rows();
+    finish_scores();
+    bool moved = false;
+    if (is_seen) {
+      moved = raise_bases(rows, scores, rescale, scale.factor);
+      if constexpr (G::kKeepBase) is_unset = has_unset(rows);
+    }
+    // In case that the block is done again; nothing has to be rescaled then so far.
+    if (!is_seen) rescale[0] = rows.sum[0], rescale[1] = rows.sum[1];
+    weigh<G::kLse, !G::kLse, 0, G::kLead>(rows, scores, scale.factor);
+    // A branch on what never happens keeps these weights before the wait, where the compiler would not leave them.
+    const bool is_never = is_negative<G::kLse>(rows);
+    if constexpr (G::kLse || !G::kOnes) {
+      if (ends_piece || is_never) end_piece(ended);
+    } else if (is_never) {
+      __trap();
+    }
+
+    // The results so far.
+    ptx::wgmma_settle(scores);
+    ptx::wgmma_wait<0>();
+    ptx::wgmma_settle(results);
+    multiplier.release_values();
+    if (ends_piece) {
+      skip_values(skipped);
+      store_piece(ended);
+    } else if (moved) {
+      scale_results();
+    }
+    weigh<G::kLse, false, G::kLead, G::kScores>(rows, scores, scale.factor);
+    round_weights();
+    if (!is_seen) {
+      if (has_large(rows, large)) {
+        const float before[2] = {rescale[0], rescale[1]};
+        if (!lower_weights(rows, scores, rescale, scale.factor)) {
+          rows.sum[0] = before[0], rows.sum[1] = before[1];
+          rescale[0] = rescale[1] = 1.0f;
+          score_again<Config>(scores, multiplier.own_queries(), storage.k[multiplier.keys.stage], lane());
+          finish_scores();
+          raise_bases(rows, scores, rescale, scale.factor);
+          weigh<G::kLse, false, 0, G::kScores>(rows, scores, scale.factor);
+        }
+        scale_results();
+        round_weights();
+      }
+      multiplier.release_keys(is_last);
+    }
+    add_rounded();
+    accumulate = !ends_piece;
+  }
+
+  // The last block of the last piece.
+  end_piece(rows);
+  ptx::wgmma_wait<0>();
+  ptx::wgmma_settle(results);
+  store_piece(rows);
+}
+
+// A block, as in wgmma_consume.cuh.
+template <class Config>
+__device__ __forceinline__ void run_wide(typename Geometry<Config>::Storage& storage, const TensorMap& map_q,
+                                         const TensorMap& map_k, const TensorMap& map_v,
+                                         const WidePieces<Config>& pieces, const Scale& scale) {
+  using G = Geometry<Config>;
+  const int thread = static_cast<int>(threadIdx.x);
+  // The same in all lanes, and known to be.
+  const int warpgroup = __shfl_sync(kFullMask, thread / G::kWarpgroup, 0);
+  constexpr int kWarps = G::kWarpgroup / kWarpSize;
+
+  // The rings.
+  if (thread == 0) {
+    ptx::prefetch_map(map_q);
+    ptx::prefetch_map(map_k);
+    ptx::prefetch_map(map_v);
+    for (int stage = 0; stage < G::kQueryStages; ++stage) {
+      ptx::mbarrier_init(&storage.full_q[stage], 1);
+      ptx::mbarrier_init(&storage.empty_q[stage], G::kConsumers * kWarps + 1);  // and the warp that copies values
+    }
+    for (int stage = 0; stage < G::kStages; ++stage) {
+      ptx::mbarrier_init(&storage.full_k[stage], 1);
+      ptx::mbarrier_init(&storage.empty_k[stage], G::kConsumers * kWarps);
+      ptx::mbarrier_init(&storage.full_v[stage], 1);
+      ptx::mbarrier_init(&storage.empty_v[stage], G::kConsumers * kWarps);
+    }
+    pieces.init();
+    ptx::fence_mbarrier_init();
+  }
+  __syncthreads();
+
+  if (warpgroup == 0) {
+    if constexpr (G::kConsumers > 1) ptx::release_registers<G::kProducerRegisters>();
+    if (thread < kWarpSize) pieces.load_queries_and_keys(storage, map_q, map_k, thread);
+    if (thread / kWarpSize == 1) pieces.load_values(storage, map_v, thread - kWarpSize);
+  } else {
+    if constexpr (G::kConsumers > 1) ptx::acquire_registers<G::kConsumerRegisters>();
+    if constexpr (G::kOnes) place_ones<Config>(storage, thread - G::kWarpgroup);
+    consume_wide<Config>(storage, pieces, scale, warpgroup - 1, thread % G::kWarpgroup);
+  }
+}
+
+}  // namespace tilewright::attention
