@@ -2,7 +2,8 @@
 //
 // gemm on Hopper's tensor cores for extents that no large tile divides: as wgmma.cu, but tiles may be as wide as any multiple of
 // 8, along m or along n; what k leaves of the last stage is multiplied by what there is of it; and tiles that would leave the
-// last wave short are cut along k (stream_schedule.cuh). docs/kernels/gemm.md.
+// last wave short are cut along k (stream_schedule.cuh), or a cluster has the parts of it (stream_share.cuh).
+// docs/kernels/gemm.md.
 //
 //   a, b, c    a multiple of 16 bytes in address and row length, layout nt, 16-bit elements
 //   residual   a multiple of two elements
@@ -19,6 +20,7 @@
 #include "device/shared.cuh"
 #include "stream_geometry.cuh"
 #include "stream_schedule.cuh"
+#include "stream_share.cuh"
 #include "stream_store.cuh"
 
 namespace tilewright::gemm {
@@ -45,14 +47,15 @@ __device__ __forceinline__ void stream_produce(typename StreamGeometry<Config>::
                                                const TensorMap& map_rows, const TensorMap& map_columns,
                                                StreamSchedule<Config> schedule) {
   using G = StreamGeometry<Config>;
+  const u32 first_rank = schedule.rank_part * G::kTilesOfCluster;
   u16 row_mask = 0, column_mask = 0;
 #pragma unroll
   for (int i = 0; i < G::kClusterColumns; ++i) {
-    row_mask |= static_cast<u16>(1u << (schedule.rank_rows + i * G::kClusterRows));
+    row_mask |= static_cast<u16>(1u << (first_rank + schedule.rank_rows + i * G::kClusterRows));
   }
 #pragma unroll
   for (int i = 0; i < G::kClusterRows; ++i) {
-    column_mask |= static_cast<u16>(1u << (schedule.rank_columns * G::kClusterRows + i));
+    column_mask |= static_cast<u16>(1u << (first_rank + schedule.rank_columns * G::kClusterRows + i));
   }
   Ring<G::kStages> ring;
   for (; !schedule.done(); schedule.skip()) {
@@ -81,7 +84,7 @@ struct StreamMultiplier {
   Storage& storage;
   int row, column;  // of the tile, the warpgroup's first
   int thread;       // of the warpgroup
-  u32 rank_rows, rank_columns;
+  u32 rank_rows, rank_columns, rank_part;
 
   // Of the last of `blocks` so many steps. `issued` is called when the tensor cores have all the work.
   template <class Issued>
@@ -138,12 +141,13 @@ struct StreamMultiplier {
 
   // Tells all blocks that copy into this one's stage; a thread for each.
   __device__ __forceinline__ void release(u32 stage) const {
-    if constexpr (G::kClusterSize == 1) {
+    if constexpr (G::kTilesOfCluster == 1) {
       if (thread == 0) ptx::mbarrier_arrive(&storage.empty[stage]);
-    } else if (thread < G::kClusterSize) {
+    } else if (thread < G::kTilesOfCluster) {
       const u32 rank = static_cast<u32>(thread);
       if (rank % G::kClusterRows == rank_rows || rank / G::kClusterRows == rank_columns) {
-        ptx::mbarrier_arrive_cluster_relaxed(ptx::map_shared(&storage.empty[stage], rank));
+        ptx::mbarrier_arrive_cluster_relaxed(
+            ptx::map_shared(&storage.empty[stage], rank_part * G::kTilesOfCluster + rank));
       }
     }
   }
@@ -223,8 +227,8 @@ __device__ __forceinline__ void stream_consume(typename StreamGeometry<Config>::
   const u32 of_tile = G::kPingPong ? 0 : own;  // which of the warpgroups of a tile
   const int first_row = G::kHalves ? 0 : static_cast<int>(of_tile) * G::kWarpgroupRows;
   const int first_column = G::kHalves ? static_cast<int>(of_tile) * G::kWarpgroupColumns : 0;
-  const StreamMultiplier<Config> multiplier{storage,      first_row,          first_column,
-                                            out.thread(), schedule.rank_rows, schedule.rank_columns};
+  const StreamMultiplier<Config> multiplier{
+      storage, first_row, first_column, out.thread(), schedule.rank_rows, schedule.rank_columns, schedule.rank_part};
   Ring<G::kStages> ring;
   const auto leave_to_other = [&] {
     ring.advance(schedule.work().count);
@@ -241,10 +245,17 @@ __device__ __forceinline__ void stream_consume(typename StreamGeometry<Config>::
     const bool has_end = work.first + work.count == schedule.blocks_k;
     float sums[G::kSlabs][G::kSums];
     if constexpr (G::kPingPong) ptx::barrier_sync(kTurn + own, kBoth);
-    multiplier.multiply(sums, ring, work.count, has_end ? last_steps : static_cast<u32>(G::kSteps), [&] {
+    // Beyond k are zeros. Where a cluster has parts, a loop over the steps that k has would make the compiler wait
+    // between products.
+    const u32 steps = G::kParts == 1 && has_end ? last_steps : static_cast<u32>(G::kSteps);
+    multiplier.multiply(sums, ring, work.count, steps, [&] {
       if constexpr (G::kPingPong) ptx::barrier_arrive(kTurn + 1 - own, kBoth);
     });
-    if (Config::stream != 0 && !has_end) {
+    if constexpr (G::kParts > 1) {
+      // The cluster has no tile but this: what waits for its ring would wait for all that read there.
+      StreamShare<Config>::store(storage, out, sums, schedule.rank_part, work.row + first_row,
+                                 work.column + first_column);
+    } else if (Config::stream != 0 && !has_end) {
       parts.leave(sums, of_tile, out);
     } else {
       if (Config::stream != 0 && work.first > 0) {
@@ -302,6 +313,7 @@ __global__ void __launch_bounds__(tilewright::gemm::StreamGeometry<Config>::kThr
       stream_produce<Config>(storage, G::kSwap ? map_b : map_a, G::kSwap ? map_a : map_b, schedule);
     }
     __syncwarp();
+    if constexpr (G::kParts > 1) ptx::cluster_sync();  // that of StreamShare
   } else {
     ptx::acquire_registers<G::kConsumerRegisters>();
     const StreamStore<Config> out{

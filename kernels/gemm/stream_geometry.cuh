@@ -11,6 +11,10 @@ namespace tilewright::gemm {
 template <class Config>
 struct StreamGeometry {
   using T = typename Config::dtype;
+  __device__ static constexpr int parts() {
+    if constexpr (requires { Config::parts; }) return Config::parts;
+    return 1;
+  }
   enum : bool {
     kSwap = Config::swap == 1,
     kPingPong = Config::pingpong == 1,
@@ -42,7 +46,10 @@ struct StreamGeometry {
     // Blocks of a cluster have neighbouring tiles along the rows, or along the columns.
     kClusterRows = Config::cluster_m,
     kClusterColumns = Config::cluster_n,
-    kClusterSize = kClusterRows * kClusterColumns,
+    kTilesOfCluster = kClusterRows * kClusterColumns,
+    // Or they have parts of the k of these.
+    kParts = parts(),
+    kClusterSize = kTilesOfCluster * kParts,
     kReach = kClusterRows + kClusterColumns - 1,
 
     // What a block copies of what its cluster shares. Parts of columns are of 8 at least; the last two may overlap.

@@ -14,6 +14,7 @@
 
 #include "device/config.cuh"
 #include "raster.cuh"
+#include "split.cuh"
 #include "stream_geometry.cuh"
 
 namespace tilewright::gemm {
@@ -33,7 +34,7 @@ struct StreamSchedule {
   u32 clusters, cluster;
   u32 begin, end;  // of the stream: what is left of the cluster's part
   u32 next;        // whole tile
-  u32 rank_rows, rank_columns;
+  u32 rank_rows, rank_columns, rank_part;
 
   __device__ __forceinline__ StreamSchedule(i64 rows, i64 columns, i64 k, u32 rank)
       : tiles_rows(static_cast<u32>(ceil_div(rows, i64{G::kRows} * G::kClusterRows))),
@@ -42,7 +43,8 @@ struct StreamSchedule {
         clusters(gridDim.x / G::kClusterSize),
         cluster(blockIdx.x / G::kClusterSize),
         rank_rows(rank % G::kClusterRows),
-        rank_columns(rank / G::kClusterRows) {
+        rank_columns(rank % G::kTilesOfCluster / G::kClusterRows),
+        rank_part(rank / G::kTilesOfCluster) {
     begin = bound(cluster);
     end = bound(cluster + 1);
     next = streamed() + cluster;
@@ -66,7 +68,8 @@ struct StreamSchedule {
 
   __device__ __forceinline__ bool done() const { return begin == end && next >= tiles(); }
   __device__ __forceinline__ Work work() const {
-    u32 tile = next, first = 0, count = blocks_k;
+    u32 tile = next;
+    auto [first, count] = split_range<G::kParts>(blocks_k, rank_part);
     if (Config::stream != 0 && begin < end) {
       tile = (end - 1) / blocks_k;
       const u32 start = tile * blocks_k;

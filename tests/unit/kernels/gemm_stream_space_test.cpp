@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm's stream: where it serves, what it launches, and that its kernels compile.
+// gemm's stream and cluster: where they serve, what they launch, and that their kernels compile.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
 #include <string_view>
@@ -19,11 +20,14 @@
 namespace tilewright::test {
 namespace {
 
-std::vector<Candidate> streams(const Product& product) {
+std::vector<Candidate> all_of(const std::string& implementation, const Product& product) {
   std::vector<Candidate> all = expand(gemm().definition(), gemm().problem(product.key()), facts_of_an_h200()).legal;
-  std::erase_if(all, [](const Candidate& each) { return each.config.implementation != "stream"; });
+  std::erase_if(all, [&](const Candidate& each) { return each.config.implementation != implementation; });
   return all;
 }
+
+std::vector<Candidate> streams(const Product& product) { return all_of("stream", product); }
+std::vector<Candidate> clusters(const Product& product) { return all_of("cluster", product); }
 
 bool has(const Candidate& candidate, std::string_view part) {
   return candidate.config.text().find(part) != std::string::npos;
@@ -61,22 +65,43 @@ TEST(GemmStreamSpace, launches_no_more_blocks_than_there_are_multiprocessors) {
   }
 }
 
+TEST(GemmClusterSpace, is_for_few_rows_and_a_long_k) {
+  for (const Product& product : {kFewRows, kNear128}) {
+    EXPECT_GE(clusters(product).size(), 4U) << product.key();
+    EXPECT_LE(clusters(product).size(), 80U) << product.key();
+  }
+  EXPECT_TRUE(clusters(kCube).empty());
+  EXPECT_TRUE(clusters(kTall).empty());
+  EXPECT_TRUE(clusters(Product{.m = 136, .n = 4760, .k = 320}).empty());
+}
+
+TEST(GemmClusterSpace, launches_whole_clusters_of_at_most_eight_blocks_that_run_at_one_time) {
+  for (const Product& product : {kFewRows, kNear128, Product{.m = 191, .n = 3048, .k = 15608}}) {
+    const Problem problem = gemm().problem(product.key());
+    for (const Candidate& each : clusters(product)) {
+      const PlannedKernel kernel = plan(each, problem).kernels.at(0);
+      EXPECT_LE(kernel.cluster[0], 8U) << each.config.text();
+      EXPECT_LE(kernel.grid[0], 132U) << each.config.text();
+      EXPECT_EQ(kernel.grid[0] % kernel.cluster[0], 0U) << each.config.text();
+    }
+  }
+}
+
 TEST(GemmStreamSpace, compiles_and_multiplies_without_waits_in_between) {
   if (NvrtcLibrary::find(nvrtc_search_places()) == nullptr) {
     GTEST_SKIP() << "NVRTC was not found: scripts/setup brings it";
   }
   NvrtcCompiler compiler;
   // One config of each way to share a tile, with the parts of k that each may have.
-  const std::map<std::string, Product> ways = {{"halves=1", kCube},
-                                               {"stream=1", kFewRows},
-                                               {"stream=2", kNear128},
-                                               {"cluster_m=4", kNear128},
-                                               {"cluster_n=2", kFewRows}};
+  const std::map<std::string, Product> ways = {{"halves=1", kCube},       {"stream=1", kFewRows},
+                                               {"stream=2", kNear128},    {"cluster_m=4", kNear128},
+                                               {"cluster_n=2", kFewRows}, {"parts=4", kNear128}};
   for (const auto& way : ways) {
     const std::string& part = way.first;
     const Product& product = way.second;
     const Problem problem = gemm().problem(product.key());
-    const std::vector<Candidate> all = streams(product);
+    std::vector<Candidate> all = streams(product);
+    std::ranges::copy(clusters(product), std::back_inserter(all));
     const auto found = std::ranges::find_if(all, [&](const Candidate& each) { return has(each, part); });
     ASSERT_NE(found, all.end()) << part;
     const GeneratedSource source =

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/gemm/stream_schedule.cuh: who multiplies which part of k of which tile.
 // kernels/gemm/stream_store.cuh: where sums end up in c.
+// kernels/gemm/stream_share.cuh: sums over the blocks of a cluster.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -177,6 +178,73 @@ TEST(GemmStream, stores_tiles_of_any_multiple_of_8_as_they_are_and_swapped) {
 
 TEST(GemmStream, adds_bias_and_residual_as_they_are_and_swapped) {
   for (const int swap : {0, 1}) expect_stored(128, 104, swap, 99, 120, true);
+}
+
+struct Shared {
+  int block_m, block_n, halves, parts, cluster_m;
+};
+
+/// Each block of the cluster has its part's number + 1 times row % 3 + column % 5 of c.
+void expect_shared(const Shared& tile, int m, int n) {
+  const int rows = tile.block_m * tile.cluster_m;
+  const EmulatedKernel kernel("#include <cuda_bf16.h>\n#include \"device/config.cuh\"\n" +
+                              fmt::format(R"cu(
+struct Fixed {{
+  using dtype = __nv_bfloat16;
+  static constexpr int block_m = {}, block_n = {}, swap = 1, stream = 0, halves = {}, pingpong = 0, stages = 3;
+  static constexpr int parts = {}, cluster_m = {}, cluster_n = 1, group = 1;
+  static constexpr Name bias{{"no"}}, act{{"none"}}, residual{{"yes"}};
+}};
+)cu",
+                                          tile.block_m, tile.block_n, tile.halves, tile.parts, tile.cluster_m) +
+                              R"cu(
+#include "device/shared.cuh"
+#include "gemm/stream_schedule.cuh"
+#include "gemm/stream_share.cuh"
+template <class>
+__global__ void kernel(__nv_bfloat16* c, int m, int n) {
+  using namespace gemm;
+  using G = StreamGeometry<Fixed>;
+  auto& storage = *shared_storage<G::Storage>();
+  const int thread = static_cast<int>(threadIdx.x) % 128, own = static_cast<int>(threadIdx.x) / 128;
+  const StreamSchedule<Fixed> schedule(n, m, 64 * 40, ptx::cluster_rank());
+  const auto work = schedule.work();
+  const i64 first_row = work.row + (G::kHalves ? 0 : own * G::kWarpgroupRows);
+  const i64 first_column = work.column + (G::kHalves ? own * G::kWarpgroupColumns : 0);
+  const StreamStore<Fixed> out{nullptr, c, c, m, n, own, thread / 32, thread % 32};
+  float sums[G::kSlabs][G::kSums];
+  for (int slab = 0; slab < G::kSlabs; ++slab) {
+    for (int i = 0; i < G::kSums; ++i) {
+      const i64 r = first_row + slab * 64 + thread / 32 * 16 + thread % 32 / 4 + i / 2 % 2 * 8;
+      const i64 q = first_column + i / 4 * 8 + thread % 4 * 2 + i % 2;
+      sums[slab][i] = static_cast<float>((schedule.rank_part + 1) * (q % 3 + r % 5));
+    }
+  }
+  StreamShare<Fixed>::store(storage, out, sums, schedule.rank_part, first_row, first_column);
+  ptx::cluster_sync();
+}
+)cu");
+  // What is there already is added: an element that is stored twice is seen.
+  std::vector<std::uint16_t> c(static_cast<std::size_t>(m * n), bits_of(1.0f));
+  const int clusters = (n + rows - 1) / rows * ((m + tile.block_n - 1) / tile.block_n);
+  const std::size_t shared =
+      std::size_t{3} * static_cast<std::size_t>(tile.block_m + tile.block_n) * 128 + 16384 + 1024;
+  EmulatedLaunch launch = extents(static_cast<unsigned>(clusters * tile.cluster_m * tile.parts), 256, shared);
+  launch.cluster = {static_cast<unsigned>(tile.cluster_m * tile.parts), 1, 1};
+  ASSERT_EQ(kernel.run(launch, c.data(), m, n).text, "");
+  const int parts = tile.parts * (tile.parts + 1) / 2;
+  for (int i = 0; i < m * n; ++i) {
+    ASSERT_EQ(value_of(c[static_cast<std::size_t>(i)]), static_cast<float>(1 + parts * (i / n % 3 + i % n % 5)))
+        << tile.block_n << " columns, " << tile.parts << " parts, row " << i / n << ", column " << i % n;
+  }
+}
+
+TEST(GemmStream, adds_up_the_parts_of_a_cluster_and_stores_each_element_once) {
+  for (const int parts : {2, 3, 5, 8}) {
+    expect_shared({.block_m = 128, .block_n = 72, .halves = 0, .parts = parts, .cluster_m = 1}, 70, 200);
+  }
+  expect_shared({.block_m = 64, .block_n = 112, .halves = 1, .parts = 4, .cluster_m = 2}, 105, 136);
+  expect_shared({.block_m = 256, .block_n = 80, .halves = 0, .parts = 2, .cluster_m = 1}, 141, 264);
 }
 
 }  // namespace
