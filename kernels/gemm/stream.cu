@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gemm on Hopper's tensor cores for extents that no large tile divides: as wgmma.cu, but tiles may be as wide as any multiple of
-// 8, along m or along n; what k leaves of the last stage is multiplied by what there is of it; and tiles that would leave the
-// last wave short are cut along k (stream_schedule.cuh), or a cluster has the parts of it (stream_share.cuh).
-// docs/kernels/gemm.md.
+// gemm on Hopper's tensor cores for extents that no large tile divides: as wgmma.cu, but tiles may be as wide as any
+// multiple of 8, along m or along n; what k leaves of the last stage is multiplied by what there is of it; and tiles
+// that would leave the last wave short are cut along k (stream_schedule.cuh), or a cluster has the parts of it
+// (stream_share.cuh). docs/kernels/gemm.md.
 //
 //   a, b, c    a multiple of 16 bytes in address and row length, layout nt, 16-bit elements
 //   residual   a multiple of two elements
@@ -25,8 +25,8 @@
 
 namespace tilewright::gemm {
 
-// Copies kExtent rows from `row`, 64 of k from `k`, into a stage; of kShare blocks that need the same each copies its part, of
-// kPart rows, to all, those of `mask`.
+// Copies kExtent rows from `row`, 64 of k from `k`, into a stage; of kShare blocks that need the same each copies its
+// part, of kPart rows, to all, those of `mask`.
 template <class Config, int kExtent, int kPart, int kShare>
 __device__ __forceinline__ void stream_load(unsigned char* stage, const TensorMap& map, i32 row, i32 k, u64* full,
                                             u32 share, u16 mask) {
@@ -279,7 +279,8 @@ __device__ __forceinline__ void stream_consume(typename StreamGeometry<Config>::
 template <class Config>
 __global__ void __launch_bounds__(tilewright::gemm::StreamGeometry<Config>::kThreads, 1)
     gemm_stream(const __grid_constant__ tilewright::TensorMap map_a,
-                const __grid_constant__ tilewright::TensorMap map_b, const typename Config::dtype* bias,
+                const __grid_constant__ tilewright::TensorMap map_b,
+                const __grid_constant__ tilewright::TensorMap map_c, const typename Config::dtype* bias,
                 const typename Config::dtype* residual, typename Config::dtype* c, float* partials, unsigned* flags,
                 long long m, long long n, long long k) {
   using namespace tilewright;
@@ -291,9 +292,11 @@ __global__ void __launch_bounds__(tilewright::gemm::StreamGeometry<Config>::kThr
   // The same in all lanes, and known to be.
   const int warpgroup = __shfl_sync(kFullMask, thread / G::kWarpgroup, 0);
 
+  const StreamSchedule<Config> schedule(G::kSwap ? n : m, G::kSwap ? m : n, k, rank);
   if (thread == 0) {
     ptx::prefetch_map(map_a);
     ptx::prefetch_map(map_b);
+    ptx::prefetch_map(map_c);
     for (int stage = 0; stage < G::kStages; ++stage) {
       ptx::mbarrier_init(&storage.full[stage], 1);
       ptx::mbarrier_init(&storage.empty[stage], G::kUsersOfStage * G::kReach);
@@ -306,7 +309,6 @@ __global__ void __launch_bounds__(tilewright::gemm::StreamGeometry<Config>::kThr
     __syncthreads();
   }
 
-  const StreamSchedule<Config> schedule(G::kSwap ? n : m, G::kSwap ? m : n, k, rank);
   if (warpgroup == 0) {
     ptx::release_registers<G::kProducerRegisters>();
     if (thread == 0) {
@@ -317,11 +319,12 @@ __global__ void __launch_bounds__(tilewright::gemm::StreamGeometry<Config>::kThr
   } else {
     ptx::acquire_registers<G::kConsumerRegisters>();
     const StreamStore<Config> out{
-        bias, residual, c, m, n, warpgroup - 1, thread % G::kWarpgroup / kWarpSize, thread % kWarpSize};
+        map_c, bias, residual, c, m, n, warpgroup - 1, thread % G::kWarpgroup / kWarpSize, thread % kWarpSize};
     const u32 rest = static_cast<u32>(k % G::kBlockK);
     stream_consume<Config>(
         storage, out, schedule, StreamParts<Config>{partials, flags},
         rest == 0 ? static_cast<u32>(G::kSteps) : ceil_div(rest, static_cast<u32>(G::kStepElements)));
+    out.drain();
   }
   // No block ends while others copy to it or arrive at its barriers.
   if constexpr (G::kClusterSize > 1) ptx::cluster_sync();

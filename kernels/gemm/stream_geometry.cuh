@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Who computes what in the stream kernel, and where it lies in shared memory. A product has rows, of which wgmma takes 64 at a
-// time, and columns, of which it takes any multiple of 8: m and n where swap = 0, n and m where swap = 1.
+// Who computes what in the stream kernel, and where it lies in shared memory. A product has rows, of which wgmma
+// takes 64 at a time, and columns, of which it takes any multiple of 8: m and n where swap = 0, n and m where swap =
+// 1.
 
 #include "device/config.cuh"
 
@@ -60,10 +61,15 @@ struct StreamGeometry {
     kBytesColumns = kColumns * kRowBytes,
     kArrivingBytes = kBytesRows + kClusterRows * kPartColumns * kRowBytes,
 
-    // c leaves by a slab's rows and so many columns at a time.
-    kPieceColumns = 64,
+    // c leaves by a slab's rows and so many columns at a time, through two buffers; where swap = 1 by tensor copies
+    // of so many of its columns, of which a part of a tile may have any multiple of 8.
+    kPieceColumns = 32,
     kPieces = (kWarpgroupColumns + kPieceColumns - 1) / kPieceColumns,
-    kStoreBytes = kSlabRows * kRowBytes,
+    kPieceBytes = kSlabRows * kPieceColumns * 2,
+    kStoreColumns = kParts > 1 || kWarpgroupColumns % 16 > 0 ? 8
+                    : kWarpgroupColumns % 32 > 0             ? 16
+                                                             : 32,
+    kStoreRows = 16,  // where swap = 0: those of a warp
   };
   static_assert(!kPingPong || !kHalves, "warpgroups that take turns have whole tiles");
   static_assert(kWarpgroupColumns % 8 == 0, "wgmma takes columns by 8");
@@ -74,7 +80,7 @@ struct StreamGeometry {
   struct Storage {
     alignas(1024) unsigned char rows[kStages][kBytesRows];
     alignas(1024) unsigned char columns[kStages][kBytesColumns];
-    alignas(1024) unsigned char c[kConsumers][kStoreBytes];
+    alignas(1024) unsigned char c[kConsumers][2][kPieceBytes];
     u64 full[kStages];
     u64 empty[kStages];
   };

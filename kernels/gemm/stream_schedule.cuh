@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The work of a cluster of blocks: pieces, each a tile of c or a part of its k. Where stream = 0 all are whole tiles. Elsewhere
-// those that would leave the last wave short are streamed: their k, tile after tile, is one line that is cut into as many equal
-// parts as there are clusters.
+// The work of a cluster of blocks: pieces, each a tile of c or a part of its k. Where stream = 0 all are whole tiles.
+// Elsewhere those that would leave the last wave short are streamed: their k, tile after tile, is one line that is
+// cut into as many equal parts as there are clusters.
 //
 //   tile      |     0     |     1     |     2     |           three tiles, four clusters
 //   cluster   |   0    |   1    |   2    |   3    |
 //
-// Of a tile that is cut, the cluster that has the end of its k stores it, after adding what those before it have left. Each
-// cluster goes through its part from the end: what it leaves to the cluster behind it is its first piece, and what it waits for
-// its last, made by a cluster that was started before it.
+// Of a tile that is cut, the cluster that has the end of its k stores it, after adding what those before it have
+// left. Each cluster goes through its part from the end: what it leaves to the cluster behind it is its first piece,
+// and what it waits for its last, made by a cluster that was started before it.
 
 #include "device/config.cuh"
 #include "raster.cuh"

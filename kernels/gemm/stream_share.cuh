@@ -78,8 +78,8 @@ struct StreamShare {
       }
     }
     const i64 end = column + G::kWarpgroupColumns;
-    const StreamStore<Narrow> narrow{out.bias, out.residual,  out.c,    end < out.m ? end : out.m,
-                                     out.n,    out.warpgroup, out.warp, out.lane};
+    const StreamStore<Narrow> narrow{out.map, out.bias,      out.residual, out.c,   end < out.m ? end : out.m,
+                                     out.n,   out.warpgroup, out.warp,     out.lane};
     narrow.store(storage.c[out.warpgroup], share, row, column + first * 8);
   }
 };

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The epilogue of the stream kernel: a warpgroup's sums become rows of c through shared memory, 16 bytes a thread, so that tiles
-// end at any multiple of 8.
+// The epilogue of the stream kernel: a warpgroup's sums become rows of c through two buffers of shared memory, by
+// tensor copies that end where a tile does; what is left of its columns where swap = 0, by 16 bytes a lane.
 //
-// In warp w, lane l, with g = l / 4 and t = l % 4, sums 4j … 4j + 3 of a slab are of rows 16w + g and 16w + g + 8, columns
-// 8j + 2t and 8j + 2t + 1 (ptx/wgmma_steps.cuh). Where swap = 1 its rows are columns of c.
+// In warp w, lane l, with g = l / 4 and t = l % 4, sums 4j … 4j + 3 of a slab are of rows 16w + g and 16w + g + 8,
+// columns 8j + 2t and 8j + 2t + 1 (ptx/wgmma_steps.cuh). Where swap = 1 its rows are columns of c.
 
 #include "device/convert.cuh"
 #include "device/ptx/barrier.cuh"
+#include "device/ptx/bulk_copy.cuh"
+#include "device/ptx/fence.cuh"
 #include "device/ptx/stmatrix.cuh"
 #include "device/ptx/stmatrix_transposed.cuh"
+#include "device/ptx/tensor_copy.cuh"
+#include "device/tensor_map.cuh"
 #include "device/vector.cuh"
 #include "epilogue.cuh"
 #include "stream_geometry.cuh"
@@ -22,8 +26,10 @@ struct StreamStore {
   using T = typename Config::dtype;
   using G = StreamGeometry<Config>;
   using E = Epilogue<Config>;
+  using Buffers = unsigned char[2][G::kPieceBytes];
   enum : int { kGroup = 8, kVec = 8 };
 
+  const TensorMap& map;
   const T* bias;
   const T* residual;
   T* c;
@@ -32,7 +38,7 @@ struct StreamStore {
   int warp, lane;
 
   // Writes the sums of the rows from `row` and the columns from `column` of the product.
-  __device__ __forceinline__ void store(unsigned char* buffer, float (&sums)[G::kSlabs][G::kSums], i64 row,
+  __device__ __forceinline__ void store(Buffers& buffers, float (&sums)[G::kSlabs][G::kSums], i64 row,
                                         i64 column) const {
 #pragma unroll
     for (int slab = 0; slab < G::kSlabs; ++slab) {
@@ -51,7 +57,8 @@ struct StreamStore {
         }
         const i64 first_column = column + piece * G::kPieceColumns;
         const int left = G::kWarpgroupColumns - piece * G::kPieceColumns;
-        move(buffer, pairs, left < G::kPieceColumns ? left : G::kPieceColumns, first_row, first_column);
+        move(buffers, slab * G::kPieces + piece, pairs, left < G::kPieceColumns ? left : G::kPieceColumns, first_row,
+             first_column);
       }
     }
   }
@@ -60,6 +67,11 @@ struct StreamStore {
   __device__ __forceinline__ void sync() const {
     constexpr int kFirstBarrier = 1;
     ptx::barrier_sync(static_cast<u32>(kFirstBarrier + warpgroup), G::kWarpgroup);
+  }
+
+  // Before shared memory may go.
+  __device__ __forceinline__ void drain() const {
+    if (is_leader()) ptx::bulk_wait_read<0>();
   }
 
   __device__ __forceinline__ int thread() const { return warp * kWarpSize + lane; }
@@ -109,21 +121,35 @@ struct StreamStore {
     }
   }
 
-  // Units of 16 bytes of rows of 128, swizzled.
-  __device__ static __forceinline__ unsigned char* unit(unsigned char* buffer, int row, int index) {
-    return buffer + row * G::kRowBytes + (index ^ (row & 7)) * 16;
-  }
-
-  // `width` columns, of which `pairs` has four a group of 8.
-  template <int kPairs>
-  __device__ __forceinline__ void move(unsigned char* buffer, const u32 (&pairs)[kPairs], int width, i64 first_row,
-                                       i64 first_column) const {
-    // What was stored from the buffer before has been read.
+  // Who copies: where swap = 1 a thread of the warpgroup, elsewhere one of each warp, its own rows.
+  __device__ __forceinline__ bool is_leader() const { return (G::kSwap ? thread() : lane) == 0; }
+  __device__ __forceinline__ void meet() const {
     if constexpr (G::kSwap) {
       sync();
     } else {
       __syncwarp();
     }
+  }
+
+  // Units of 16 bytes of a buffer's rows, swizzled as tensor copies expect it: of 128 bytes, or of 64.
+  __device__ static __forceinline__ unsigned char* unit(unsigned char* buffer, int row, int index) {
+    return G::kSwap ? buffer + row * 128 + (index ^ (row & 7)) * 16 : buffer + row * 64 + (index ^ (row / 2 & 3)) * 16;
+  }
+
+  // `width` columns, of which `pairs` has four a group of 8. `turn` counts within a tile.
+  template <int kPairs>
+  __device__ __forceinline__ void move(Buffers& buffers, int turn, const u32 (&pairs)[kPairs], int width, i64 first_row,
+                                       i64 first_column) const {
+    unsigned char* const buffer = buffers[turn % 2];
+    // What was copied from the buffer before has been read: of a tile that came before, all.
+    if (is_leader()) {
+      if (turn == 0) {
+        ptx::bulk_wait_read<0>();
+      } else {
+        ptx::bulk_wait_read<1>();
+      }
+    }
+    meet();
 #pragma unroll
     for (int group = 0; group < kPairs / 2; group += 2) {
       if (group * kGroup >= width) continue;
@@ -132,30 +158,42 @@ struct StreamStore {
         ptx::stmatrix_x4_transposed(unit(buffer, (group + lane / 16) * kGroup + lane % 8, warp * 2 + lane / 8 % 2),
                                     four);
       } else {
-        ptx::stmatrix_x4(unit(buffer, warp * 16 + lane % 16, group + lane / 16), four);
+        ptx::stmatrix_x4(unit(buffer, warp * G::kStoreRows + lane % 16, group + lane / 16), four);
       }
     }
-    if constexpr (G::kSwap) {
-      sync();
-      constexpr int kUnits = G::kRowBytes / 16;
-      const i64 at = first_row + thread() % kUnits * kVec;
-      for (int row = thread() / kUnits; row < width; row += G::kWarpgroup / kUnits) {
-        if (first_column + row < m && at < n) {
-          store_vector(c + (first_column + row) * n + at,
-                       load_vector<kVec>(reinterpret_cast<const T*>(unit(buffer, row, thread() % kUnits))));
-        }
-      }
+    if (G::kSwap || width == G::kPieceColumns) {
+      ptx::fence_shared_to_async();
+      meet();
+      if (is_leader()) copy(buffer, width, first_row, first_column);
     } else {
       __syncwarp();
       const int units = width / kVec;
-      for (int i = lane; i < 16 * units; i += kWarpSize) {
-        const int row = warp * 16 + i / units, index = i % units;
+      for (int i = lane; i < G::kStoreRows * units; i += kWarpSize) {
+        const int row = warp * G::kStoreRows + i / units, index = i % units;
         const i64 column = first_column + index * kVec;
         if (first_row + row < m && column < n) {
           store_vector(c + (first_row + row) * n + column,
                        load_vector<kVec>(reinterpret_cast<const T*>(unit(buffer, row, index))));
         }
       }
+    }
+    if (is_leader()) ptx::bulk_commit();
+  }
+
+  // One thread. Copies begin inside c.
+  __device__ __forceinline__ void copy(const unsigned char* buffer, int width, i64 first_row, i64 first_column) const {
+    if constexpr (G::kSwap) {
+      if (first_row >= n) return;
+      for (int column = 0; column < width; column += G::kStoreColumns) {
+        if (first_column + column >= m) return;
+        ptx::tensor_store(map, static_cast<i32>(first_row), static_cast<i32>(first_column + column),
+                          buffer + column * 128);
+      }
+    } else {
+      const i64 row = first_row + warp * G::kStoreRows;
+      if (row >= m || first_column >= n) return;
+      ptx::tensor_store(map, static_cast<i32>(first_column), static_cast<i32>(row),
+                        buffer + warp * (G::kStoreRows * 64));
     }
   }
 };

@@ -67,7 +67,7 @@ TEST(GemmStreamSpace, launches_no_more_blocks_than_there_are_multiprocessors) {
 
 TEST(GemmClusterSpace, is_for_few_rows_and_a_long_k) {
   for (const Product& product : {kFewRows, kNear128}) {
-    EXPECT_GE(clusters(product).size(), 4U) << product.key();
+    EXPECT_GE(clusters(product).size(), 3U) << product.key();
     EXPECT_LE(clusters(product).size(), 80U) << product.key();
   }
   EXPECT_TRUE(clusters(kCube).empty());
@@ -75,12 +75,12 @@ TEST(GemmClusterSpace, is_for_few_rows_and_a_long_k) {
   EXPECT_TRUE(clusters(Product{.m = 136, .n = 4760, .k = 320}).empty());
 }
 
-TEST(GemmClusterSpace, launches_whole_clusters_of_at_most_eight_blocks_that_run_at_one_time) {
+TEST(GemmClusterSpace, launches_whole_clusters_of_at_most_sixteen_blocks_that_run_at_one_time) {
   for (const Product& product : {kFewRows, kNear128, Product{.m = 191, .n = 3048, .k = 15608}}) {
     const Problem problem = gemm().problem(product.key());
     for (const Candidate& each : clusters(product)) {
       const PlannedKernel kernel = plan(each, problem).kernels.at(0);
-      EXPECT_LE(kernel.cluster[0], 8U) << each.config.text();
+      EXPECT_LE(kernel.cluster[0], 16U) << each.config.text();
       EXPECT_LE(kernel.grid[0], 132U) << each.config.text();
       EXPECT_EQ(kernel.grid[0] % kernel.cluster[0], 0U) << each.config.text();
     }

@@ -121,22 +121,49 @@ TEST(GemmStream, has_whole_tiles_alone_where_it_is_told_to_or_waves_are_full) {
 float value_of(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
 std::uint16_t bits_of(float value) { return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16); }
 
+/// Takes the place of the copy to c, which the emulator does not model: the map has c, its extents, and the rows and
+/// 16-byte units of a box.
+constexpr const char* kTensorStore = R"cu(
+#include "device/ptx/bulk_copy.cuh"
+#include "device/ptx/tensor_copy.cuh"
+#include "device/shared.cuh"
+namespace tilewright::ptx {
+inline void tensor_store(const TensorMap& map, i32 x, i32 y, const void* shared) {
+  const int n = static_cast<int>(map.opaque[1]), m = static_cast<int>(map.opaque[2]);
+  const int units = static_cast<int>(map.opaque[4]);
+  for (int row = 0; row < static_cast<int>(map.opaque[3]); ++row) {
+    for (int unit = 0; unit < units; ++unit) {
+      if (y + row >= m || x + unit * 8 >= n) continue;
+      const int swizzled = unit ^ (units == 8 ? row & 7 : row / 2 & 3);
+      bulk_store(reinterpret_cast<__nv_bfloat16*>(map.opaque[0]) + i64{y + row} * n + x + unit * 8,
+                 static_cast<const unsigned char*>(shared) + (row * units + swizzled) * 16, 16);
+    }
+  }
+}
+}  // namespace tilewright::ptx
+template <class G>
+tilewright::TensorMap map_of(__nv_bfloat16* c, int m, int n) {
+  return {{reinterpret_cast<unsigned long long>(c), static_cast<unsigned long long>(n),
+           static_cast<unsigned long long>(m), G::kSwap ? G::kStoreColumns : G::kStoreRows, G::kSwap ? 8 : 4}};
+}
+)cu";
+
 /// Sums are row % 32 · 4 + column % 4 of c; odd columns have a bias of -256, odd rows a residual of 128.
 void expect_stored(int block_m, int block_n, int swap, int m, int n, bool has_epilogue) {
   const EmulatedKernel kernel("#include <cuda_bf16.h>\n#include \"device/config.cuh\"\n" +
                               config(block_m, block_n, swap, 0,
                                      has_epilogue ? R"(bias{"yes"}, act{"relu"}, residual{"yes"})"
                                                   : R"(bias{"no"}, act{"none"}, residual{"no"})") +
-                              R"cu(
-#include "device/shared.cuh"
+                              kTensorStore + R"cu(
 #include "gemm/stream_store.cuh"
 template <class>
 __global__ void kernel(const __nv_bfloat16* bias, const __nv_bfloat16* residual, __nv_bfloat16* c, int m, int n) {
   using namespace gemm;
   using G = StreamGeometry<Fixed>;
-  auto* buffer = shared_storage<unsigned char>();
+  auto& buffers = *shared_storage<StreamStore<Fixed>::Buffers>();
+  const TensorMap map = map_of<G>(c, m, n);
   const int thread = static_cast<int>(threadIdx.x), warp = thread / 32, lane = thread % 32;
-  const StreamStore<Fixed> out{bias, residual, c, m, n, 0, warp, lane};
+  const StreamStore<Fixed> out{map, bias, residual, c, m, n, 0, warp, lane};
   for (int row = 0; row < (G::kSwap ? n : m); row += G::kWarpgroupRows) {
     for (int column = 0; column < (G::kSwap ? m : n); column += G::kColumns) {
       float sums[G::kSlabs][G::kSums];
@@ -147,9 +174,10 @@ __global__ void kernel(const __nv_bfloat16* bias, const __nv_bfloat16* residual,
           sums[slab][i] = static_cast<float>((G::kSwap ? q : r) % 32 * 4 + (G::kSwap ? r : q) % 4);
         }
       }
-      out.store(buffer, sums, row, column);
+      out.store(buffers, sums, row, column);
     }
   }
+  out.drain();
 }
 )cu");
   std::vector<std::uint16_t> bias(static_cast<std::size_t>(n)), residual(static_cast<std::size_t>(m * n));
@@ -197,8 +225,7 @@ struct Fixed {{
 }};
 )cu",
                                           tile.block_m, tile.block_n, tile.halves, tile.parts, tile.cluster_m) +
-                              R"cu(
-#include "device/shared.cuh"
+                              kTensorStore + R"cu(
 #include "gemm/stream_schedule.cuh"
 #include "gemm/stream_share.cuh"
 template <class>
@@ -211,7 +238,8 @@ __global__ void kernel(__nv_bfloat16* c, int m, int n) {
   const auto work = schedule.work();
   const i64 first_row = work.row + (G::kHalves ? 0 : own * G::kWarpgroupRows);
   const i64 first_column = work.column + (G::kHalves ? own * G::kWarpgroupColumns : 0);
-  const StreamStore<Fixed> out{nullptr, c, c, m, n, own, thread / 32, thread % 32};
+  const TensorMap map = map_of<G>(c, m, n);
+  const StreamStore<Fixed> out{map, nullptr, c, c, m, n, own, thread / 32, thread % 32};
   float sums[G::kSlabs][G::kSums];
   for (int slab = 0; slab < G::kSlabs; ++slab) {
     for (int i = 0; i < G::kSums; ++i) {
@@ -221,6 +249,7 @@ __global__ void kernel(__nv_bfloat16* c, int m, int n) {
     }
   }
   StreamShare<Fixed>::store(storage, out, sums, schedule.rank_part, first_row, first_column);
+  out.drain();
   ptx::cluster_sync();
 }
 )cu");
