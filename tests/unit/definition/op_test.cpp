@@ -165,7 +165,7 @@ TEST(LearnsFrom, of_built_in_ops_makes_configs_that_may_be_launched_of_most_of_t
       EXPECT_GT(2 * launchable, taught) << op;
     }
   }
-  EXPECT_EQ(learning, 4U);
+  EXPECT_EQ(learning, 6U);
 }
 
 TEST(LearnsFrom, takes_formulas_over_names_of_the_op_that_teaches) {
