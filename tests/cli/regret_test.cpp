@@ -112,6 +112,20 @@ TEST_F(RegretVerb, draws_shapes_that_share_no_dim_with_any_of_the_op) {
   }
 }
 
+TEST_F(RegretVerb, draws_shapes_that_share_a_dim_where_there_are_no_others_and_says_so) {
+  tune("3", "33,90", "rowwise{passes=1,narrow=0}");
+  const Outcome drawn = measure({"--seeded", "3", "--max-configs", "1", "--each"});
+  EXPECT_EQ(drawn.code, 0) << drawn.err;
+  const nlohmann::json rows = rows_of(drawn);
+  ASSERT_EQ(rows.size(), 3U) << drawn.out;
+  for (const nlohmann::json& row : rows) {
+    const auto problem = row["problem"].get<std::string>();
+    EXPECT_TRUE(contains(problem, "rows=3,")) << problem;
+    EXPECT_FALSE(contains(problem, "cols=33}") || contains(problem, "cols=90}")) << problem << " is tuned";
+  }
+  EXPECT_TRUE(contains(drawn.out, "3 of 3 drawn shapes share a dim with one of the op that is tuned.")) << drawn.out;
+}
+
 TEST_F(RegretVerb, draws_no_shape_with_more_bytes_or_flops_than_any_that_is_tuned) {
   tune("3", "200", "rowwise{passes=1,narrow=0}");
   tune("60", "20", "rowwise{passes=1,narrow=0}");

@@ -52,8 +52,7 @@ RegretMeasure::RegretMeasure(const RegretRequest& request, Listener& listener, c
 
 std::vector<Problem> RegretMeasure::draw(const OpSpec& spec, const std::vector<ShapeDims>& tuned,
                                          const std::vector<ShapeDims>& learned_from, std::size_t count) const {
-  std::vector<Problem> taken;
-  if (tuned.empty() || count == 0) return taken;
+  if (tuned.empty() || count == 0) return {};
   const auto problem = [&](const ShapeDims& shape) { return problem_of(definition_.interface, spec, shape); };
   std::int64_t most_bytes = 0;
   std::int64_t most_flops = 0;
@@ -61,17 +60,26 @@ std::vector<Problem> RegretMeasure::draw(const OpSpec& spec, const std::vector<S
     most_bytes = std::max(most_bytes, definition_.bytes_of(problem(shape)));
     most_flops = std::max(most_flops, definition_.flops_of(problem(shape)));
   }
+  // By the dims in common with a shape that is learned from: a dim may have one value everywhere, or all usual ones.
+  std::vector<std::vector<Problem>> by_common(tuned.front().size());
   const auto seed = request_.measuring->tuning.search.seed;
   std::set<ShapeDims> seen;
   for (const ShapeDims& drawn : draw_shapes(tuned, count * kDrawnForOne, kBeyond, seed)) {
-    if (taken.size() == count) break;
+    if (by_common.front().size() == count) break;
     const std::optional<ShapeDims> inside = dims_in_domain(spec, definition_.interface, drawn);
-    if (!inside) continue;
-    const ShapeDims& shape = *inside;
-    const auto is_relative = [&](const ShapeDims& other) { return shares_a_dim(shape, other); };
-    if (std::ranges::any_of(learned_from, is_relative) || !seen.insert(shape).second) continue;
-    const Problem one = problem(shape);
-    if (definition_.bytes_of(one) <= most_bytes && definition_.flops_of(one) <= most_flops) taken.push_back(one);
+    if (!inside || !seen.insert(*inside).second) continue;
+    std::size_t common = 0;
+    for (const ShapeDims& other : learned_from) common = std::max(common, dims_in_common(*inside, other));
+    if (common >= by_common.size()) continue;  // it is one of them
+    const Problem one = problem(*inside);
+    if (definition_.bytes_of(one) <= most_bytes && definition_.flops_of(one) <= most_flops) {
+      by_common[common].push_back(one);
+    }
+  }
+  std::vector<Problem> taken;
+  for (std::vector<Problem>& each : by_common) {
+    const auto missing = static_cast<std::ptrdiff_t>(std::min(each.size(), count - taken.size()));
+    std::move(each.begin(), each.begin() + missing, std::back_inserter(taken));
   }
   return taken;
 }

@@ -30,8 +30,9 @@ class RegretMeasure {
   [[nodiscard]] const DeviceFacts& device() const noexcept { return session_->device().facts(); }
   [[nodiscard]] const OpDefinition& definition() const noexcept { return definition_; }
 
-  /// Draws shapes of a spec by the seed between the tuned ones: none moves more bytes than the largest of these, none
-  /// shares a dim with one that is learned from. Fewer than `count` where there are no more.
+  /// Draws shapes of a spec by the seed between the tuned ones: none moves more bytes or needs more flops than the
+  /// largest of these, none is learned from. Those that share the fewest dims with one that is come first. Fewer than
+  /// `count` where there are no more.
   [[nodiscard]] std::vector<Problem> draw(const OpSpec& spec, const std::vector<ShapeDims>& tuned,
                                           const std::vector<ShapeDims>& learned_from, std::size_t count) const;
 

@@ -27,6 +27,25 @@ void add(JudgedShapes& judged, const std::vector<Problem>& problems, const std::
   }
 }
 
+/// What is to be said of drawn shapes: that they are fewer than asked for, that some share a dim with one of the op.
+void tell_of(const std::vector<Problem>& drawn, const OpSpec& spec, const std::vector<ShapeDims>& of_op,
+             std::size_t asked, std::vector<std::string>& notes) {
+  if (drawn.size() < asked) {
+    notes.push_back(
+        fmt::format("{}: of {} that were asked for {} could be drawn: others are tuned, or have more bytes or flops "
+                    "than all of these.",
+                    spec.text(), counted(asked, "shape"), drawn.size()));
+  }
+  const auto related = std::ranges::count_if(drawn, [&](const Problem& problem) {
+    const ShapeDims shape = shape_of(problem);
+    return std::ranges::any_of(of_op, [&](const ShapeDims& other) { return shares_a_dim(shape, other); });
+  });
+  if (related > 0) {
+    notes.push_back(fmt::format("{}: {} of {} share a dim with one of the op that is tuned.", spec.text(), related,
+                                counted(drawn.size(), "drawn shape")));
+  }
+}
+
 }  // namespace
 
 std::vector<JudgedShapes> judged_shapes(const Store& store, const ProblemWords& words,
@@ -53,13 +72,7 @@ std::vector<JudgedShapes> judged_shapes(const Store& store, const ProblemWords& 
       if (!shapes_file.empty()) add(judged, read_shapes_csv(shapes_file, spec, interface), tuned);
       if (seeded > 0) {
         const std::vector<Problem> drawn = measure->draw(spec, tuned, of_op, seeded);
-        if (drawn.size() < seeded) {
-          notes.push_back(
-              fmt::format("{}: of {} that were asked for {} could be drawn: others share a dim with one of the op that "
-                          "is tuned, or have more bytes "
-                          "or flops than all of these.",
-                          spec.text(), counted(seeded, "shape"), drawn.size()));
-        }
+        tell_of(drawn, spec, of_op, seeded, notes);
         add(judged, drawn, tuned);
         if (judged.shapes.empty()) continue;
       }

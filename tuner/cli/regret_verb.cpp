@@ -101,7 +101,7 @@ Verb regret_verb() {
       {"shapes-file", "FILE", "Judge these shapes, from a CSV file: a header with the dims' names, one shape a line."},
       {"seeded", "N",
        "With --measure: judge N drawn shapes for each dtype and attributes. They lie between the "
-       "tuned ones and share no dim with any of the op."},
+       "tuned ones; those that share the fewest dims with any of the op come first."},
       {"seed", "N", "Of all that is drawn. Default: 1."},
       {"into", "FILE",
        "With --measure: keep the sweeps in this cache; the same command goes on from there. Default: a cache that is "

@@ -57,11 +57,12 @@ Problem problem_of(const OpInterface& interface, const OpSpec& spec, const Shape
   return problem;
 }
 
-bool shares_a_dim(const ShapeDims& a, const ShapeDims& b) {
-  for (std::size_t d = 0; d < a.size(); ++d) {
-    if (a[d] == b[d]) return true;
-  }
-  return false;
+std::size_t dims_in_common(const ShapeDims& a, const ShapeDims& b) {
+  std::size_t common = 0;
+  for (std::size_t d = 0; d < a.size(); ++d) common += a[d] == b[d] ? 1 : 0;
+  return common;
 }
+
+bool shares_a_dim(const ShapeDims& a, const ShapeDims& b) { return dims_in_common(a, b) > 0; }
 
 }  // namespace tilewright
