@@ -33,7 +33,8 @@ TEST_P(GemmNorm, is_right_by_every_way_to_multiply) {
 }
 
 TEST_P(GemmNorm, is_right_for_rows_of_a_warp_of_a_block_and_of_any_width) {
-  for (const int n : {8, 264, 520, 1000, 1032, 2056, 3080, 4104, 6152, 8192, 8200}) expect_right(op(), key("f16", "no", 3, n, 16), "mma", 1);
+  for (const int n : {8, 264, 520, 1000, 1032, 2056, 3080, 4104, 6152, 8192, 8200})
+    expect_right(op(), key("f16", "no", 3, n, 16), "mma", 1);
 }
 
 TEST_P(GemmNorm, is_right_at_any_address_and_may_write_the_sums_over_the_residual) {
