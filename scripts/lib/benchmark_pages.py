@@ -264,10 +264,12 @@ def untuned_page(figures):
     rows = [[f"`{each['spec']}`", each["served"], f"{each['judged']} of {each['asked']}", percent(each["mean"]),
              percent(each["median"]), percent(each["p95"]), percent(each["worst"]), each["failed"]]
             for each in figures["specs"]]
-    return ["Shapes are drawn between the tuned ones, and share no dim with them. Each is swept, and the config that "
-            "would serve it is timed beside its winner: the loss is how much slower it is. *exported* is served by "
-            "what an export has, *jit* by a launcher that compiles ([untuned.md](../untuned.md))." + bounded,
-            table(["spec, bf16", "served", "judged", "mean", "median", "95 %", "worst", "wrong"], rows)]
+    notes = dict.fromkeys(note for each in figures["specs"] for note in each["notes"])
+    return ["Shapes are drawn between the tuned ones, those first that share the fewest dims with any of them. Each is "
+            "swept, and the config that would serve it is timed beside its winner: the loss is how much slower it is. "
+            "*exported* is served by what an export has, *jit* by a launcher that compiles "
+            "([untuned.md](../untuned.md))." + bounded,
+            table(["spec, bf16", "served", "judged", "mean", "median", "95 %", "worst", "wrong"], rows), *notes]
 
 
 def service_page(figures):

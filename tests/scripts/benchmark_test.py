@@ -45,6 +45,7 @@ FIGURES = {
                "open_ms": {"open_and_first_plan_of_10000": 1.8}},
     "untuned": {"specs": [{"spec": "softmax", "served": "exported", "asked": 10, "bounded": False, "shapes": 10,
                            "judged": 10, "mean": 0.007,
+                           "notes": ["3 of 10 drawn shapes share a dim with one of the op that is tuned."],
                            "median": 0.0, "p95": 0.04, "worst": 0.06, "failed": 0}]},
     "service": {"problems": 7551, "load": 1.2, "listeners": {"count": 1000, "mib": 7.5, "before_mib": 90.0},
                 **dict.fromkeys(("exact", "nearest", "beside"), {
@@ -177,6 +178,7 @@ class Pages(unittest.TestCase):
         self.assertIn("Missing: `tilewright regret gemm` took more than 60 seconds.", untuned)
         self.assertIn("its winner may not be the fastest", untuned)
         self.assertIn("10 of 12", untuned)
+        self.assertIn("3 of 10 drawn shapes share a dim", untuned)
         self.assertIn("A grid of 20 shapes", tuner)
         self.assertNotIn("| Triton |", tuner)
 
@@ -205,14 +207,16 @@ class Measuring(unittest.TestCase):
 
     def test_of_untuned_shapes_keeps_mean_median_percentile_and_worst(self):
         rows = [{"loss": each / 100} for each in range(19)] + [{"loss": 0.5}, {"loss": None, "failure": "wrong"}]
+        notes = ["Over 20 of 21 shapes: mean loss 10 %.", "3 of 21 drawn shapes share a dim."]
         with tempfile.TemporaryDirectory() as folder:
-            bench, calls = self.bench(folder, lambda words, _: json.dumps({"rows": rows}))
+            bench, calls = self.bench(folder, lambda words, _: json.dumps({"rows": rows, "notes": notes}))
             made = benchmark.untuned(bench)["specs"]
         self.assertEqual(calls[0][:2], ["tilewright", "import"])
         self.assertIn("--seeded", calls[1])
         self.assertEqual((made[0]["shapes"], made[0]["judged"], made[0]["failed"]), (21, 20, 1))
         self.assertAlmostEqual(made[0]["p95"], 0.18)
         self.assertAlmostEqual(made[0]["worst"], 0.5)
+        self.assertEqual(made[0]["notes"], notes[1:])
 
     def test_of_untuned_shapes_share_the_parts_budget_and_keep_what_was_judged(self):
         answers = iter([json.dumps({"rows": [{"loss": 0.25}, {"loss": None}]}), "", "", ""])
