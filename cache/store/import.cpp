@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "cache/base/error.hpp"
+#include "cache/model/not_reached.hpp"
 #include "cache/store/referred.hpp"
 
 namespace tilewright {
@@ -335,7 +336,8 @@ bool better_evidence(const Winner& a, const Winner& b) {
   const auto evidence = [](const Winner& winner) {
     const std::optional<Timing>& timing = winner.trial.timing;
     return std::tuple(timing.has_value(), timing && timing->rounds_ns.size() >= kEnoughRounds,
-                      winner.configs_considered, timing ? -relative_interval(*timing) : 0.0, winner.trial.measured_at);
+                      winner.configs_considered - configs_not_reached(winner),
+                      timing ? -relative_interval(*timing) : 0.0, winner.trial.measured_at);
   };
   return (a.trial.timing || b.trial.timing) && evidence(a) > evidence(b);
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cache/base/error.hpp"
+#include "cache/model/not_reached.hpp"
 #include "cache/predict/loss_model.hpp"
 #include "cache/store/columns.hpp"
 #include "cache/store/dictionary.hpp"
@@ -208,7 +209,8 @@ WHERE NOT EXISTS (SELECT 1 FROM main.compute_rates o WHERE o.device = d.ours AND
 )sql";
 
 /// The winners of a problem on a device in a mode go together. Theirs win where their first has the better evidence
-/// (better_evidence), then where their pack has the lower hash; what was chosen here has the lowest.
+/// (better_evidence), then where their pack has the lower hash; what was chosen here has the lowest. `reached` are the
+/// configs of a winner that were tried or left out for a reason.
 constexpr const char* kFoldWinners = R"sql(
 CREATE TEMP VIEW evidence AS
 SELECT t.id AS trial,
@@ -218,15 +220,15 @@ FROM main.trials t;
 CREATE TEMP TABLE contest (problem INTEGER, device INTEGER, mode TEXT, theirs INTEGER, their_configs INTEGER,
   ours INTEGER, our_configs INTEGER, state TEXT, PRIMARY KEY (problem, device, mode)) WITHOUT ROWID;
 INSERT INTO contest (problem, device, mode, theirs, their_configs)
-SELECT p.ours, d.ours, w.mode, x.ours, w.configs_considered FROM
-  (SELECT problem, device, mode, trial, configs_considered,
+SELECT p.ours, d.ours, w.mode, x.ours, w.configs FROM
+  (SELECT problem, device, mode, trial, {reached} AS configs,
           row_number() OVER (PARTITION BY problem, device, mode
                              ORDER BY CASE role WHEN 'best' THEN 0 WHEN 'dynamic' THEN 1 ELSE 2 END, position) AS place
    FROM pack.winners) w
 JOIN problem_map p ON p.theirs = w.problem JOIN device_map d ON d.theirs = w.device
 JOIN trial_map x ON x.theirs = w.trial WHERE w.place = 1;
-UPDATE contest SET (ours, our_configs) = (SELECT w.trial, w.configs_considered FROM main.winners w WHERE w.problem = contest.problem
-  AND w.device = contest.device AND w.mode = contest.mode
+UPDATE contest SET (ours, our_configs) = (SELECT w.trial, {reached} FROM main.winners w
+  WHERE w.problem = contest.problem AND w.device = contest.device AND w.mode = contest.mode
   ORDER BY CASE role WHEN 'best' THEN 0 WHEN 'dynamic' THEN 1 ELSE 2 END, position LIMIT 1);
 UPDATE contest SET state = CASE
   WHEN ours IS NULL THEN 'added'
@@ -456,7 +458,11 @@ std::vector<OpCounts> fold_attached(Database& database, const std::string& hash,
   database.handle().exec(kMapBinaries);
   list_models(database);
   database.handle().exec(kFoldTrials);
-  database.handle().exec(kFoldWinners);
+  // Configs that a bound left untried were no choice.
+  const std::string reached = fmt::format(
+      "configs_considered - iif(json_valid(choice), coalesce(json_extract(choice, '$.pruned.\"{}\"'), 0), 0)",
+      kNotReached);
+  database.handle().exec(fmt::format(kFoldWinners, fmt::arg("reached", reached)));
   database.handle().exec(kOrderInterfaces);
   std::vector<OpCounts> lines = read_counts(database);
   drop_temporary(database);

@@ -99,6 +99,10 @@ void RegretMeasure::sweep(const std::vector<JudgedShapes>& parts) {
   const SweepSummary summary =
       run_told(request, catalogue_, session_->devices(), session_->own_cache(), listener_, request_.measuring->into);
   notes_.insert(notes_.end(), summary.refusals.begin(), summary.refusals.end());
+  if (summary.cut_short > 0) {
+    notes_.push_back(fmt::format("Of {} a bound left configs untried: what serves may be faster than the winner.",
+                                 counted(summary.cut_short, "shape")));
+  }
   if (summary.without_winner > 0) {
     notes_.push_back(fmt::format("Without a winner, and not judged: {}.", counted(summary.without_winner, "shape")));
   }

@@ -83,6 +83,12 @@ void add_notes(const SweepRequest& request, const SweepSummary& summary, Table& 
   if (summary.without_winner > 0) {
     table.notes.push_back(counted(summary.without_winner, "problem") + " without a winner.");
   }
+  if (summary.cut_short > 0 && !summary.interrupted) {
+    table.notes.push_back(
+        fmt::format("Of {} the bound of time or trials left configs untried, which may be faster: run "
+                    "it again to go on.",
+                    counted(summary.cut_short, "problem")));
+  }
   for (const std::string& lost : summary.lost) table.notes.push_back(lost + ".");
   if (summary.left > 0) {
     table.notes.push_back(counted(summary.left, "problem") + " left: run it again to tune what is left.");
@@ -93,7 +99,7 @@ void add_up(SweepSummary& sum, const SweepSummary& more) {
   for (const auto count :
        {&SweepSummary::problems, &SweepSummary::measured, &SweepSummary::failed, &SweepSummary::forbidden,
         &SweepSummary::pruned, &SweepSummary::unconsidered, &SweepSummary::reused, &SweepSummary::compiled,
-        &SweepSummary::ceilings, &SweepSummary::without_winner, &SweepSummary::left}) {
+        &SweepSummary::ceilings, &SweepSummary::cut_short, &SweepSummary::without_winner, &SweepSummary::left}) {
     sum.*count += more.*count;
   }
   sum.refusals.insert(sum.refusals.end(), more.refusals.begin(), more.refusals.end());

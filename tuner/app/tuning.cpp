@@ -147,6 +147,7 @@ std::vector<std::pair<std::string, Cell>> summary_figures(const SweepSummary& su
           {"known", count(summary.reused)},
           {"compiled", count(summary.compiled)},
           {"ceilings", count(summary.ceilings)},
+          {"cut_short", count(summary.cut_short)},
           {"without_winner", count(summary.without_winner)},
           {"base_failed", count(summary.base_failures.size())},
           {"left", count(summary.left)},

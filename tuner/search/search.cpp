@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "cache/model/not_reached.hpp"
 #include "tuner/prune/verdict.hpp"
 #include "tuner/search/leaders.hpp"
 #include "tuner/search/winners.hpp"
@@ -64,7 +65,7 @@ std::map<std::string, int> Search::pruned() const {
     if (count > 0) reasons.emplace(reason, count);
   };
   add("dropped after a brief look: slower than the fastest by more than their intervals", dropped);
-  add("not reached within the bound of trials or time", unreached);
+  add(kNotReached, unreached);
   add(strategy_->why_left_out(), left_out - unreached);
   return reasons;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "cache/model/not_reached.hpp"
 #include "tuner/search/strategy.hpp"
 #include "tuner/sweep/device_lock.hpp"
 #include "tuner/sweep/failure.hpp"
@@ -247,6 +248,7 @@ void DeviceRunner::finish_problem(Step& step) {
   summary.unconsidered += step.run->unconsidered();
   summary.pruned += step.run->pruned();
   if (winners->empty()) ++summary.without_winner;
+  if (!winners->empty() && configs_not_reached(winners->front()) > 0) ++summary.cut_short;
   if (step.run->candidates() == 0) {
     summary.refusals.push_back(refusals(*step.definition, step.problem, device_.facts()));
   }

@@ -89,6 +89,8 @@ struct SweepSummary {
   std::size_t compiled = 0;
   /// Copy ceilings measured.
   std::size_t ceilings = 0;
+  /// Problems whose winner was chosen before all configs were tried: a bound of trials or time left some.
+  std::size_t cut_short = 0;
   /// Problems that ended without a winner.
   std::size_t without_winner = 0;
   /// Of these, the problems that no config can serve: which rules forbid it, by implementation.

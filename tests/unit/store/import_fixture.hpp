@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cache/model/not_reached.hpp"
 #include "cache/store/import.hpp"
 #include "tests/unit/store/fixture.hpp"
 
@@ -31,10 +32,13 @@ inline Trial evidence(Store& store, const Config& config, double interval = 0.01
   return trial;
 }
 
-inline void put_best(Store& store, const ProblemKey& key, const Trial& trial, int fewer_configs = 0) {
+/// A winner of the trial, with so many of its configs not reached.
+inline void put_best(Store& store, const ProblemKey& key, const Trial& trial, int not_reached = 0) {
   const std::int64_t id = store.put_trial(key, "impl-1", trial);
   std::vector<Winner> winners = {winner_of(id), winner_of(id, WinnerRole::dynamic)};
-  for (Winner& winner : winners) winner.configs_considered -= fewer_configs;
+  if (not_reached > 0) {
+    for (Winner& winner : winners) winner.choice.pruned[kNotReached] = not_reached;
+  }
   store.put_winners(key, MeasureMode::cold, winners);
 }
 

@@ -203,6 +203,10 @@ TEST(BetterEvidence, is_enough_rounds_then_more_configs_then_the_narrower_interv
   };
   EXPECT_TRUE(better_evidence(trial(8, 2, 1), trial(8, 1, 2, 1))) << "one config is no choice";
   EXPECT_FALSE(better_evidence(trial(7, 1, 2, 91), trial(8, 1, 2)));
+  Winner cut_short = trial(8, 1, 2, 90);
+  cut_short.choice.pruned[kNotReached] = 70;
+  EXPECT_TRUE(better_evidence(trial(8, 2, 1, 21), cut_short)) << "what no time was left for was no choice";
+  EXPECT_FALSE(better_evidence(cut_short, trial(8, 2, 1, 21)));
   EXPECT_TRUE(better_evidence(trial(8, 9, 1), trial(7, 1, 2)));
   EXPECT_FALSE(better_evidence(trial(7, 1, 2), trial(8, 9, 1)));
   EXPECT_TRUE(better_evidence(trial(8, 1, 1), trial(100, 2, 2)));

@@ -44,13 +44,13 @@ class Packs : public testing::Test {
   }
   /// A cache as a sweep of its own leaves it: a winner of an interval, a trial that lost, one that failed, a spare.
   [[nodiscard]] std::vector<fs::path> swept(const std::string& name, double interval, std::int64_t warps,
-                                            std::int64_t at, int fewer_configs = 0) const {
+                                            std::int64_t at, int not_reached = 0) const {
     Store store = prepared_store(folder_ / (name + ".db"));
     for (const std::int64_t cols : {100, 200}) {
       const ProblemKey key = softmax_key(8, cols);
       Trial best = evidence(store, onchip_config(warps), interval);
       best.measured_at = at;
-      put_best(store, key, best, fewer_configs);
+      put_best(store, key, best, not_reached);
       Trial lost = full_trial(onchip_config(16), 2000);
       lost.measured_at = at;
       store.put_trial(key_, "impl-1", lost);
@@ -122,7 +122,7 @@ TEST_F(Packs, give_the_same_content_in_every_order) {
       ASSERT_EQ(snapshot, first_snapshot) << packs.front() << " first";
       if (std::ranges::find(packs, d[0]) != packs.end()) {
         EXPECT_EQ(to.winner_of(key_, MeasureMode::cold, WinnerRole::best)->winner.trial.measured_at, 70)
-            << "the narrowest interval of those that were chosen among most";
+            << "the narrowest interval of those that were chosen among most that were reached";
       }
       for (const char* const end : {"", "-wal", "-shm"}) fs::remove(folder_ / (std::string("to.db") + end));
     } while (std::ranges::next_permutation(packs).found);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <map>
 
+#include "cache/model/not_reached.hpp"
 #include "tests/unit/sweep/sweep_fixture.hpp"
 
 namespace tilewright::testing {
@@ -110,6 +111,10 @@ TEST_F(SweepSearch, tries_no_more_configs_than_allowed_and_says_so) {
   EXPECT_EQ(summary.measured, 4U);
   const Winner best = winners(device).at(0);
   EXPECT_EQ(best.choice.pruned.at("not reached within the bound of trials or time"), static_cast<int>(kConfigs) - 4);
+  EXPECT_EQ(configs_not_reached(best), static_cast<int>(kConfigs) - 4);
+  EXPECT_EQ(summary.cut_short, 1U);
+  request.max_trials = 0;
+  EXPECT_EQ(sweep(device).cut_short, 0U) << "the rest was tried";
 }
 
 TEST_F(SweepSearch, gives_every_problem_a_winner_beyond_the_base_however_small_the_budget) {
