@@ -150,6 +150,15 @@ TEST_F(SweepVerb, tunes_types_attributes_and_shapes_as_products) {
   EXPECT_TRUE(contains(json["notes"].dump(), "at most 1 was considered, and ")) << json["notes"];
 }
 
+TEST_F(SweepVerb, says_of_how_many_problems_a_bound_left_configs_untried) {
+  use_swept_cache();
+  const std::vector<std::string> words = kSweep + std::vector<std::string>{"rows=1,2", "cols=7", "--quiet"};
+  const std::string left = "Of 2 problems the bound of time or trials left configs untried";
+  const Outcome bounded = run_on_ops(words + std::vector<std::string>{"--max-trials", "2", "--strategy", "random"});
+  EXPECT_TRUE(contains(bounded.out, left)) << bounded.out;
+  EXPECT_FALSE(contains(run_on_ops(words).out, "left configs untried"));
+}
+
 TEST_F(SweepVerb, stops_within_two_seconds_of_an_interrupt_and_keeps_what_it_has) {
   use_swept_cache();
   const std::vector<std::string> words =
