@@ -27,7 +27,7 @@ struct OpCounts {
 };
 
 /// True when the winner `a` says more than `b`: its trial has enough rounds for an interval (8) where the other's has
-/// not; else it was chosen among more configs; else its 95 % interval is narrower in relation to its median; else it is
+/// not; else its sweep reached more configs; else its 95 % interval is narrower in relation to its median; else it is
 /// later. A trial without a time says nothing. Needs the rounds of both trials.
 [[nodiscard]] bool better_evidence(const Winner& a, const Winner& b);
 

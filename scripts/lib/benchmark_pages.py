@@ -21,8 +21,8 @@ PEERS = {"eager": "eager", "compile": "torch.compile", "cublaslt": "cuBLASLt", "
          "liger": "Liger", "unfused": "unfused", "cudnn": "cuDNN", "flash2": "FlashAttention 2",
          "flash4": "FlashAttention 4"}
 BEGIN, END = "<!-- scripts/benchmark report makes what follows -->", "<!-- until here -->"
-HEAD_MEANS = {"attention": "attention", "attention_bwd": "its gradients", "decode": "decoding",
-              "gradients": "gradients of row ops", "fused": "fused products"}
+HEAD_MEANS = {"rows": "row ops", "gemm": "products", "attention": "attention", "attention_bwd": "its gradients",
+              "decode": "decoding", "gradients": "gradients of row ops", "fused": "fused products"}
 LARGE_BYTES = 128 << 20
 HEAD_SHAPES = {"8192x4096", "4096x4096x4096", "16x4096x4096"}
 
@@ -294,6 +294,10 @@ PAGES = {"rows": cells_page, "ceilings": ceilings_page, "gemm": cells_page, "att
 
 def facts(result):
     again = f"scripts/benchmark {result['part']}{' --brief' if result['brief'] else ''}"
+    if result.get("budget"):
+        again += f" --budget {result['budget']}"
+    if result["part"] == "untuned":
+        again += f" --drawn {result['figures']['specs'][0]['asked']}"
     driver = f", driver {result['driver']}" if result["driver"] else ""
     return (f"One {result['device']}{driver}, {result['cores']} cores, commit "
             f"`{result['commit'][:12]}`, {result['date']}. `{again}` measures it again, in {result['seconds']} s.")
@@ -362,8 +366,8 @@ def readme_table(results):
     means = {part: f"[{HEAD_MEANS[part]}](docs/benchmarks/{part}.md) {geometric_mean(ratios):.3f} ({len(ratios)}; "
                    f"{min(ratios):.3f})"
              for part, ratios in means.items() if ratios}
-    sentences = [f"- Fastest peer's time over ours, above 1 where ours is less, geometric mean (cells; least): "
-                 f"{', '.join(means.values())}."] if means else []
+    sentences = [f"- Fastest peer's time over ours, above 1 where ours is less, geometric mean (cells; least), in "
+                 f"bursts: {', '.join(means.values())}."] if means else []
     if "tuner" in results and results["tuner"]["figures"]["to_a_winner_s"]:
         ratios = [arms["triton"]["median"] / arms["tilewright"]["median"]
                   for arms in results["tuner"]["figures"]["to_a_winner_s"].values()]
@@ -374,16 +378,17 @@ def readme_table(results):
         sentences.append(f"- [A launch](docs/benchmarks/launch.md): {ratio:.3f} times the host time of the bare "
                          "driver call.")
     if "untuned" in results:
-        means = [100 * each["mean"] for each in results["untuned"]["figures"]["specs"]]
-        sentences.append(f"- [Untuned shapes](docs/benchmarks/untuned.md): {between(means)} % slower than their best, "
-                         "on average of a spec.")
+        exported = [each for each in results["untuned"]["figures"]["specs"] if each["served"] == "exported"]
+        sentences.append(f"- [Untuned shapes](docs/benchmarks/untuned.md), served by an export: "
+                         f"{between([100 * each['mean'] for each in exported])} % slower than their best in the mean of "
+                         f"a spec, {between([100 * each['p95'] for each in exported])} % at the 95th percentile.")
     parts += ["\n".join(sentences)] if sentences else []
     measured = {}
     for result in results.values():
         if result["driver"]:
             measured.setdefault((result["device"], result["driver"]), []).append(result["date"])
-    parts += [f"One {device}, driver {driver}, {' to '.join(sorted({min(dates), max(dates)}))}; other peers took no "
-              "part ([all figures, with commits](docs/benchmarks/README.md))."
+    parts += [f"One {device}, driver {driver}, {' to '.join(sorted({min(dates), max(dates)}))}; the pages name the "
+              "peers that took part ([all figures, with commits](docs/benchmarks/README.md))."
               for (device, driver), dates in sorted(measured.items())]
     return text_of(parts or ["No part is measured yet: [benchmarks](docs/benchmarks/README.md)."])
 

@@ -168,7 +168,8 @@ class Pages(unittest.TestCase):
         with written("tuner", "untuned") as (folder, readme):
             specs = [FIGURES["untuned"]["specs"][0] | {"bounded": True, "asked": 12}]
             (folder / "untuned.json").write_text(json.dumps(result("untuned") | {
-                "missing": ["`tilewright regret gemm` took more than 60 seconds"], "figures": {"specs": specs}}))
+                "brief": False, "budget": 60, "missing": ["`tilewright regret gemm` took more than 60 seconds"],
+                "figures": {"specs": specs}}))
             (folder / "tuner.json").write_text(json.dumps(result("tuner") | {
                 "figures": FIGURES["tuner"] | {"to_a_winner_s": {}}}))
             self.assertEqual(benchmark_pages.write(folder, readme, False), 0)
@@ -178,6 +179,7 @@ class Pages(unittest.TestCase):
         self.assertIn("Missing: `tilewright regret gemm` took more than 60 seconds.", untuned)
         self.assertIn("its winner may not be the fastest", untuned)
         self.assertIn("10 of 12", untuned)
+        self.assertIn("`scripts/benchmark untuned --budget 60 --drawn 12` measures it again", untuned)
         self.assertIn("3 of 10 drawn shapes share a dim", untuned)
         self.assertIn("A grid of 20 shapes", tuner)
         self.assertNotIn("| Triton |", tuner)
@@ -217,6 +219,18 @@ class Measuring(unittest.TestCase):
         self.assertAlmostEqual(made[0]["p95"], 0.18)
         self.assertAlmostEqual(made[0]["worst"], 0.5)
         self.assertEqual(made[0]["notes"], notes[1:])
+
+    def test_of_attention_are_measured_in_both_regimes_and_its_gradients_in_bursts(self):
+        called = []
+
+        def compare(_, part, *words):
+            called.append((part, words[words.index("--regime") + 1]))
+
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(benchmark, "compare", compare):
+            bench, _ = self.bench(folder, lambda *_: "")
+            for part in ("attention", "attention_bwd"):
+                benchmark.PARTS[part](bench)
+        self.assertEqual(called, [("attention", "burst"), ("attention", "sustained"), ("attention_bwd", "burst")])
 
     def test_of_untuned_shapes_share_the_parts_budget_and_keep_what_was_judged(self):
         answers = iter([json.dumps({"rows": [{"loss": 0.25}, {"loss": None}]}), "", "", ""])
