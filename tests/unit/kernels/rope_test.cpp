@@ -31,6 +31,7 @@ TEST_P(Rope, is_right_in_every_style_with_whole_and_with_part_rotary_heads) {
     for (const char* norm : {"no", "yes"}) {
       for (const Shape& shape : {Shape{9, 4, 2, 64, 64}, {5, 3, 1, 96, 32}, {3, 32, 8, 128, 128}}) {
         expect_right(rope(), key(style, norm, shape), "vectors", 3);
+        expect_right(rope(), key(style, norm, shape), "tokens", 3);
         expect_right_base(rope(), key(style, norm, shape));
       }
     }
@@ -49,7 +50,9 @@ TEST_P(Rope, may_write_over_the_heads_that_it_reads) {
   const ArgumentSet::Options options{.seed = 3, .in_place = true};
   for (const char* norm : {"no", "yes"}) {
     expect_right_base(rope(), key("halved", norm, {3, 2, 1, 10, 6}), options);
-    expect_right(rope(), key("halved", norm, {5, 4, 2, 64, 64}), "vectors", 3, options);
+    for (const char* implementation : {"vectors", "tokens"}) {
+      expect_right(rope(), key("halved", norm, {5, 4, 2, 64, 64}), implementation, 3, options);
+    }
   }
 }
 
