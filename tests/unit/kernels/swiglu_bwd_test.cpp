@@ -31,6 +31,13 @@ TEST_P(SwigluBwd, is_right_in_every_layout_at_odd_and_at_whole_widths) {
   }
 }
 
+TEST_P(SwigluBwd, is_right_as_one_row_whatever_the_width) {
+  for (const int cols : {61, 64}) {
+    expect_right(swiglu_bwd(), key("split", 40, cols), "flat", 2);
+    expect_right(swiglu_bwd(), key("split", 40, cols), "flat", 1, {.seed = 3, .in_place = true});
+  }
+}
+
 TEST_P(SwigluBwd, is_right_from_one_column_on) {
   for (const int cols : {1, 3, 13}) {
     for (const char* layout : {"split", "packed"}) expect_right_base(swiglu_bwd(), key(layout, 11, cols));
