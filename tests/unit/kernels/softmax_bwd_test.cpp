@@ -37,9 +37,11 @@ TEST(SoftmaxBwd, is_right_with_rows_in_registers) {
 }
 
 TEST(SoftmaxBwd, is_right_with_rows_over_clusters) {
-  expect_right(softmax_bwd(), key("bf16", "dense", 3, 32768), "cluster", 3);
-  expect_right(softmax_bwd(), key("f32", "strided", 2, 16392), "cluster", 1);
-  expect_right(softmax_bwd(), key("bf16", "dense", 3, 32776), "cluster", 1, {.seed = 3, .in_place = true});
+  for (const char* implementation : {"cluster", "told"}) {
+    expect_right(softmax_bwd(), key("bf16", "dense", 3, 32768), implementation, 3);
+    expect_right(softmax_bwd(), key("f32", "strided", 2, 16392), implementation, 1);
+    expect_right(softmax_bwd(), key("bf16", "dense", 3, 32776), implementation, 1, {.seed = 3, .in_place = true});
+  }
 }
 
 TEST(SoftmaxBwd, serves_addresses_that_are_only_element_aligned) {
