@@ -18,6 +18,7 @@ namespace tilewright::attention {
 // Pieces of one problem.
 template <class Config>
 struct DensePieces {
+  enum : bool { kEndsFirst = false };
   using Storage = typename Geometry<Config>::Storage;
   const Problem& of_all;
   const Output<typename Config::dtype>& to;

@@ -69,6 +69,12 @@ struct Multiplier {
   __device__ __forceinline__ void wait_keys() { ptx::mbarrier_wait(&storage.full_k[keys.stage], keys.parity); }
   __device__ __forceinline__ void wait_values() { ptx::mbarrier_wait(&storage.full_v[values.stage], values.parity); }
 
+  // The turn before.
+  __device__ __forceinline__ static Ring<G::kStages> before(const Ring<G::kStages>& ring) {
+    return ring.stage == 0 ? Ring<G::kStages>{G::kStages - 1, ring.parity ^ 1}
+                           : Ring<G::kStages>{ring.stage - 1, ring.parity};
+  }
+
   // This warp needs them no more. Each says so for itself: where nothing is multiplied, the warps of a warpgroup are
   // not in step, and a late one must not find the stage filled again.
   __device__ __forceinline__ void release_keys(bool queries_too) {

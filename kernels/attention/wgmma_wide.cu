@@ -1,10 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // attention on Hopper's tensor cores for heads so wide that a block has room for the queries of one piece: as wgmma.cu,
-// but that less of a piece waits for those of the next one (wgmma_wide_load.cuh, wgmma_wide_consume.cuh).
+// but that less of a piece waits for those of the next one (wgmma_wide_load.cuh, wgmma_consume.cuh).
 
 #include "device/shared.cuh"
-#include "wgmma_wide_consume.cuh"
+#include "wgmma.cu"
+#include "wgmma_wide_load.cuh"
+
+namespace tilewright::attention {
+
+// Pieces of one problem.
+template <class Config>
+struct WidePieces : DensePieces<Config> {
+  enum : bool { kEndsFirst = true };
+  using Storage = typename Geometry<Config>::Storage;
+
+  __device__ __forceinline__ void load_queries_and_keys(Storage& storage, const TensorMap& map_q,
+                                                        const TensorMap& map_k, int lane) const {
+    if (lane == 0) load_wide_queries_and_keys<Config>(storage, map_q, map_k, this->of_all, this->counters);
+  }
+};
+
+}  // namespace tilewright::attention
 
 // Strides of o are o_batch, o_token and o_head; those of q, k and v are in their maps. `counters` are two, and zero.
 template <class Config>
@@ -19,7 +36,7 @@ __global__ void __launch_bounds__(tilewright::attention::Geometry<Config>::kThre
   using namespace tilewright::attention;
   const auto problem = make_problem(b, hq, hkv, sq, sk, left, right, sections);
   const Output<typename Config::dtype> out{o, lse, o_batch, o_token, o_head, static_cast<i32>(dv)};
-  run_wide<Config>(*shared_storage<typename Geometry<Config>::Storage>(), map_q, map_k, map_v,
-                   WidePieces<Config>{{problem, out, Counters{counters}}},
-                   make_scale<Geometry<Config>::kSoftcap>(scale, softcap));
+  run<Config>(*shared_storage<typename Geometry<Config>::Storage>(), map_q, map_k, map_v,
+              WidePieces<Config>{{problem, out, Counters{counters}}},
+              make_scale<Geometry<Config>::kSoftcap>(scale, softcap));
 }

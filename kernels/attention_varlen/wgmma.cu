@@ -29,6 +29,7 @@ struct PackedOutput {
 // Pieces of many sequences.
 template <class Config>
 struct PackedPieces {
+  enum : bool { kEndsFirst = false };
   using Storage = typename Geometry<Config>::Storage;
   using T = typename Config::dtype;
   Beside<Config>& beside;
