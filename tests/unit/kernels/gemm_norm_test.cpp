@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <variant>
+
+#include "cache/plan/plan.hpp"
 #include "tests/unit/kernels/elementwise.hpp"
 
 /// The ops `gemm_add_rmsnorm` and `gemm_add_layernorm`.
@@ -51,6 +55,27 @@ TEST_P(GemmNorm, has_clusters_that_cover_rows_up_to_4096_columns) {
     EXPECT_GE(count(key("bf16", "yes", 8192, n, 4096), hopper, "cluster"), 1) << n;
   }
   EXPECT_EQ(count(key("bf16", "yes", 8192, 5120, 4096), hopper, "cluster"), 0);
+}
+
+TEST_P(GemmNorm, spreads_few_rows_so_that_each_multiprocessor_has_room_for_its_share_and_no_more) {
+  const DeviceFacts hopper = facts_of_an_h200();
+  for (const int m : {20, 130, 512, 600, 1056}) {
+    const Problem problem = op().problem(key("bf16", "no", m, 2048, 4096));
+    int found = 0;
+    for (const Candidate& each : expand(op().definition(), problem, hopper).legal) {
+      if (each.config.implementation != "spread") continue;
+      ++found;
+      const auto plan =
+          make_plan(op().definition().interface, each.implementation->recipe, each.config, problem, hopper);
+      const PlannedKernel& rows = std::get<LaunchPlan>(plan).kernels.back();
+      const std::int64_t share = (m + hopper.sm_count - 1) / hopper.sm_count;
+      EXPECT_EQ(rows.grid[0], m);
+      EXPECT_EQ(rows.shared_bytes % 1024, 0U);
+      EXPECT_EQ(hopper.shared_per_sm / (rows.shared_bytes + 1024), share) << each.config.text();
+    }
+    EXPECT_GT(found, 4) << m;
+  }
+  EXPECT_EQ(count(key("bf16", "no", 1057, 2048, 4096), hopper, "spread"), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ops, GemmNorm, ::testing::Values("gemm_add_rmsnorm", "gemm_add_layernorm"),

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// gemm_add_rmsnorm on Hopper's tensor cores for few rows: gemm/fused/added_spread.cuh, then the norm.
+
+#include "gemm/fused/added_spread.cuh"
+#include "rows.cuh"
