@@ -86,6 +86,24 @@ TEST(MlpTail, is_for_a_gated_first_product_whose_last_wave_is_half_empty) {
   EXPECT_EQ(tails("yes", 1152), 0);
 }
 
+TEST(MlpEarly, is_for_rows_that_are_more_than_a_warp_has_and_no_more_than_a_tile) {
+  const auto early = [](const char* gated, int rows) {
+    const std::string text =
+        fmt::format("mlp[dtype=bf16,gated={},act=silu,bias=no]{{rows={},d=4096,hidden=14336,d_out=4096}}", gated, rows);
+    int count = 0;
+    for (const Candidate& candidate : expand(mlp().definition(), mlp().problem(text), facts_of_an_h200()).legal) {
+      count += candidate.config.implementation == "early" ? 1 : 0;
+    }
+    return count;
+  };
+  for (const char* gated : {"yes", "no"}) {
+    EXPECT_GT(early(gated, 17), 0);
+    EXPECT_GT(early(gated, 64), 4);
+    EXPECT_EQ(early(gated, 16), 0);
+    EXPECT_EQ(early(gated, 65), 0);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Gated, Mlp, ::testing::Values("no", "yes"),
                          [](const auto& gated) { return std::string(gated.param); });
 
