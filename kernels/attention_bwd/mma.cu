@@ -60,7 +60,42 @@ __global__ void __launch_bounds__(128)
                                            d_v,
                                            reach.first,
                                            reach.last};
-  attention::gradients_of_keys<Config>(call, delta);
+  attention::gradients_of_keys<Config, true, !attention::BackwardGeometry<Config>::kApart>(call, delta);
+}
+
+// dv of wide heads, whose dk alone fills the registers of the kernel before.
+template <class Config>
+__global__ void __launch_bounds__(128)
+    attention_bwd_values(const typename Config::dtype* q, const typename Config::dtype* k,
+                         const typename Config::dtype* d_o, const float* lse, typename Config::dtype* dv, float scale,
+                         int left, int right, float softcap, long long q_batch, long long q_token, long long q_head,
+                         long long k_batch, long long k_token, long long k_head, long long do_batch, long long do_token,
+                         long long do_head, long long dv_batch, long long dv_token, long long dv_head, long long b,
+                         long long hq, long long hkv, long long sq, long long sk, long long d, long long d_v) {
+  using namespace tilewright;
+  using T = typename Config::dtype;
+  const attention::Reach reach = attention::reach_of<Config>(left, right);
+  const attention::BackwardCall<T, T> call{{q, q_batch, q_token, q_head},
+                                           {k, k_batch, k_token, k_head},
+                                           {},
+                                           {},
+                                           {d_o, do_batch, do_token, do_head},
+                                           lse,
+                                           {},
+                                           {},
+                                           {dv, dv_batch, dv_token, dv_head},
+                                           scale,
+                                           softcap,
+                                           b,
+                                           hq,
+                                           hkv,
+                                           sq,
+                                           sk,
+                                           d,
+                                           d_v,
+                                           reach.first,
+                                           reach.last};
+  attention::gradients_of_keys<Config, false, true>(call, nullptr);
 }
 
 template <class Config>

@@ -5,7 +5,8 @@
 // to what another block writes, so that every launch gives the same bits:
 //
 //   of keys      a block has 64 keys of a key head, a warp 16 of them, and goes through the queries that see them, those of
-//                all heads of the group: xᵀ = k qᵀ, dpᵀ = v doᵀ, then dv += pᵀ do and dk += dxᵀ q
+//                all heads of the group: xᵀ = k qᵀ, dpᵀ = v doᵀ, then dv += pᵀ do and dk += dxᵀ q; where registers have
+//                no room for both sums, dv comes by a kernel of its own, which needs x alone
 //   of queries   a block has 64 queries of a head and goes through the keys that they see: x = q kᵀ, dp = do vᵀ, dq += dx k
 //
 // Own rows lie in shared memory for good, the others come by cp.async into two stages. What is accumulated stays in
@@ -34,7 +35,8 @@ struct BackwardGeometry {
   };
   static_assert(sizeof(T) == 2, "elements have 16 bits");
   static_assert(kOther % 16 == 0 && kHead % 16 == 0 && kHeadV % 16 == 0, "products have whole steps");
-  static_assert(kHead + kHeadV <= 256, "dk and dv stay in registers");
+  static_assert(kHead <= 256 && kHeadV <= 256, "dk or dv stays in registers");
+  enum : bool { kApart = kHead + kHeadV > 256 };  // dk and dv by a kernel each
 
   template <int kColumns>
   using Own = MmaTile<T, kOwn, kColumns>;
@@ -107,14 +109,16 @@ __device__ __forceinline__ void store_rows(const float (&sums)[kColumns / 2], T*
 #pragma unroll
     for (int group = 0; group < kColumns / 8; ++group) {
       const int column = group * 8 + lane % 4 * 2;
-      if (column >= columns) break;
-      *reinterpret_cast<u32*>(rows[half] + column) =
-          round_pair<T>(sums[group * 4 + half * 2] * factor, sums[group * 4 + half * 2 + 1] * factor);
+      if (column < columns) {
+        *reinterpret_cast<u32*>(rows[half] + column) =
+            round_pair<T>(sums[group * 4 + half * 2] * factor, sums[group * 4 + half * 2 + 1] * factor);
+      }
     }
   }
 }
 
-template <class Config, class Call>
+// dk of 64 keys, or dv, or both; `delta` is for dk.
+template <class Config, bool kOfK, bool kOfV, class Call>
 __device__ __forceinline__ void gradients_of_keys(const Call& call, const float* delta) {
   using G = BackwardGeometry<Config>;
   using T = typename G::T;
@@ -145,21 +149,23 @@ __device__ __forceinline__ void gradients_of_keys(const Call& call, const float*
     for (int i = thread; i < G::kOther; i += G::kThreads) {
       const i64 at = (batch * call.heads + head) * call.queries + query + (i < rows ? i : 0);
       ptx::cp_async_zero_fill<4>(&storage.lse[stage][i], call.lse + at, i < rows ? 4 : 0);
-      ptx::cp_async_zero_fill<4>(&storage.delta[stage][i], delta + at, i < rows ? 4 : 0);
+      if constexpr (kOfK) ptx::cp_async_zero_fill<4>(&storage.delta[stage][i], delta + at, i < rows ? 4 : 0);
     }
   };
   const int own_rows = limited(call.keys - first_key);
   G::template Own<G::kHead>::template load<16, G::kThreads>(
       storage.own, own_rows, static_cast<int>(call.columns), thread,
       [&](int i) { return call.k.at(batch, first_key + i, key_head); });
-  G::template Own<G::kHeadV>::template load<16, G::kThreads>(
-      storage.own_v, own_rows, static_cast<int>(call.columns_v), thread,
-      [&](int i) { return call.v.at(batch, first_key + i, key_head); });
+  if constexpr (kOfK) {
+    G::template Own<G::kHeadV>::template load<16, G::kThreads>(
+        storage.own_v, own_rows, static_cast<int>(call.columns_v), thread,
+        [&](int i) { return call.v.at(batch, first_key + i, key_head); });
+  }
   if (steps > 0) load(0);
   ptx::cp_async_commit();
 
   const Scale scale = make_scale<G::kSoftcap>(call.scale, call.softcap);
-  float dk[G::kHead / 2], dv[G::kHeadV / 2];
+  float dk[kOfK ? G::kHead / 2 : 1], dv[kOfV ? G::kHeadV / 2 : 1];
 #pragma unroll
   for (float& each : dk) each = 0.0f;
 #pragma unroll
@@ -173,9 +179,9 @@ __device__ __forceinline__ void gradients_of_keys(const Call& call, const float*
     ptx::cp_async_commit();
 
     const int stage = static_cast<int>(step % 2);
-    float x[G::kScores], dp[G::kScores];
+    float x[G::kScores], dp[G::kScores] = {};
     multiply_rows<G, G::kHead>(x, storage.own, storage.other[stage], row, lane);
-    multiply_rows<G, G::kHeadV>(dp, storage.own_v, storage.other_v[stage], row, lane);
+    if constexpr (kOfK) multiply_rows<G, G::kHeadV>(dp, storage.own_v, storage.other_v[stage], row, lane);
     change_scores<G::kSoftcap>(x, scale);
     const i64 from_diagonal =
         first_key + row + lane / 4 - call.diagonal(first_query + step % steps_of_head * G::kOther);
@@ -183,11 +189,11 @@ __device__ __forceinline__ void gradients_of_keys(const Call& call, const float*
     for (int i = 0; i < G::kScores; ++i) {
       const int query = i / 4 * 8 + lane % 4 * 2 + i % 2;
       const i64 distance = from_diagonal + i / 2 % 2 * 8 - query;
-      weigh_pair<G>(x[i], dp[i], scale, storage.lse[stage][query] * kLog2E, storage.delta[stage][query],
+      weigh_pair<G>(x[i], dp[i], scale, storage.lse[stage][query] * kLog2E, kOfK ? storage.delta[stage][query] : 0.0f,
                     !G::kMasked || (distance >= call.first && distance <= call.last));
     }
-    add_rows<G, G::kHeadV>(dv, x, storage.other_v[stage], lane);
-    add_rows<G, G::kHead>(dk, dp, storage.other[stage], lane);
+    if constexpr (kOfV) add_rows<G, G::kHeadV>(dv, x, storage.other_v[stage], lane);
+    if constexpr (kOfK) add_rows<G, G::kHead>(dk, dp, storage.other[stage], lane);
   }
   ptx::cp_async_wait<0>();
 
@@ -198,8 +204,8 @@ __device__ __forceinline__ void gradients_of_keys(const Call& call, const float*
     rows[half] = key < call.keys ? call.dk.at(batch, key, key_head) : nullptr;
     rows_v[half] = key < call.keys ? call.dv.at(batch, key, key_head) : nullptr;
   }
-  store_rows<T, G::kHead>(dk, rows, call.columns, call.scale, lane);
-  store_rows<T, G::kHeadV>(dv, rows_v, call.columns_v, 1.0f, lane);
+  if constexpr (kOfK) store_rows<T, G::kHead>(dk, rows, call.columns, call.scale, lane);
+  if constexpr (kOfV) store_rows<T, G::kHeadV>(dv, rows_v, call.columns_v, 1.0f, lane);
 }
 
 template <class Config, class Call>

@@ -22,7 +22,8 @@ TEST(AttentionBwd, is_right_for_masks_groups_of_heads_and_odd_lengths) {
   for (const char* key : {"attention_bwd[dtype=bf16]{b=2,hq=4,hkv=2,sq=20,sk=33,d=24,dv=40}",
                           "attention_bwd[dtype=f16,causal=yes]{b=1,hq=3,hkv=1,sq=70,sk=130,d=64,dv=64}",
                           "attention_bwd[dtype=bf16,window=yes,softcap=yes,deterministic=yes]"
-                          "{b=1,hq=2,hkv=1,sq=90,sk=40,d=32,dv=16}"}) {
+                          "{b=1,hq=2,hkv=1,sq=90,sk=40,d=32,dv=16}",
+                          "attention_bwd[dtype=bf16,causal=yes]{b=1,hq=2,hkv=1,sq=40,sk=70,d=136,dv=200}"}) {
     const Problem problem = op.problem(key);
     EXPECT_EQ(op.fault(problem, op.definition().base), "");
     const auto configs = op.sample(problem, "mma", 1);
