@@ -92,6 +92,7 @@ bool ProblemRun::time_alone(std::size_t index) {
 
 void ProblemRun::keep_final(std::size_t index, const Timing& timing, const Phases& phases) {
   Trial trial = *search_->trials()[index];
+  if (trial.build_key.empty()) trial.build_key = builds_[index];
   trial.look = LookLength::final;
   trial.phases = phases;
   trial.timing = timing;
@@ -120,9 +121,10 @@ bool ProblemRun::load_leaders() {
     any_failed = false;
     for (const std::size_t i : unloaded_leaders()) {
       if (!set_up()) return false;
-      const Builder::CompilePause pause(*setting_.builder, meanwhile_);
       const Trial& trial = *search_->trials()[i];
       const Binary binary = binary_of(trial);
+      const Builder::CompilePause pause(*setting_.builder, meanwhile_);
+      if (setting_.trial.interrupted()) return false;
       const Candidate& candidate = candidates_[i];
       Phases phases;
       phases.began_us = moment_us();
@@ -247,9 +249,15 @@ std::optional<std::vector<Winner>> ProblemRun::finish(std::function<bool()> mean
   }
 }
 
-ProblemRun::Binary ProblemRun::binary_of(const Trial& trial) const {
-  auto build = setting_.store->build(trial.build_key);
-  if (!build) throw CacheError(fmt::format("build {} of a trial is not in the cache", trial.build_key));
+ProblemRun::Binary ProblemRun::binary_of(const Trial& trial) {
+  // A pack has no binaries of what lost, and it may lead where others have gone.
+  auto build = trial.build_key.empty() ? setting_.builder->wait(build_of(index_.at(trial.config.text())))
+                                       : setting_.store->build(trial.build_key);
+  if (!build) return {};
+  if (!build->ok) {
+    throw CacheError(fmt::format("{} on {} was timed before and does not compile now; sweep it --again: {}",
+                                 trial.config.text(), problem_.key(), build->log));
+  }
   auto bytes = setting_.store->binary(build->binary_hash);
   return {std::move(*build), std::move(bytes)};
 }
@@ -257,6 +265,7 @@ ProblemRun::Binary ProblemRun::binary_of(const Trial& trial) const {
 void ProblemRun::check_again(const Trial& trial) {
   const Implementation& implementation = *candidates_[index_.at(trial.config.text())].implementation;
   const Binary binary = binary_of(trial);
+  if (setting_.trial.interrupted()) return;
   Phases phases;
   phases.began_us = moment_us();
   TrialStatus status = TrialStatus::ok;
@@ -279,6 +288,7 @@ std::optional<Timing> ProblemRun::time_again(const Winner& winner) {
   if (!set_up()) return std::nullopt;
   const Candidate& candidate = candidates_[index_.at(winner.trial.config.text())];
   const Binary binary = binary_of(winner.trial);
+  if (setting_.trial.interrupted()) return std::nullopt;
   return runner_->time({candidate.implementation, candidate.config, &binary.build, binary.bytes}, setting_.stop);
 }
 

@@ -179,7 +179,8 @@ class ProblemRun {
   void store_trial(Trial& trial, const std::string& implementation_hash);
   /// Verifies a winner once more before it is served, and reports one that fails.
   void check_again(const Trial& trial);
-  [[nodiscard]] Binary binary_of(const Trial& trial) const;
+  /// The binary of a trial, compiled where the cache has none; empty when interrupted meanwhile.
+  [[nodiscard]] Binary binary_of(const Trial& trial);
 
   const SweepSetting& setting_;
   const OpDefinition& definition_;

@@ -29,6 +29,33 @@ TEST_F(SweepResume, measures_nothing_the_second_time) {
   for (std::size_t i = 0; i < after.size(); ++i) EXPECT_EQ(after[i].trial.id, before[i].trial.id);
 }
 
+TEST_F(SweepResume, compiles_again_what_leads_and_has_no_binary) {
+  FakeDevice device;
+  (void)sweep(device);
+  const std::vector<Trial> whole = trials(device);
+  std::filesystem::remove(folder / "cache.db");
+  // As packs have them: what lost there is without its build. Here it leads.
+  request.max_trials = 1;
+  (void)sweep(device);
+  const std::string& hash = request.definition->implementations.front().hash;
+  {
+    Store store = open();
+    for (Trial trial : whole) {
+      trial.build_key.clear();
+      trial.sweep = 0;
+      trial.look = LookLength::whole;
+      if (trial.timing) store.put_trial(key(device), hash, trial);
+    }
+  }
+  request.max_trials = 0;
+  const SweepSummary summary = sweep(device);
+  EXPECT_EQ(summary.without_winner, 0U);
+  const Trial best = winners(device).at(0).trial;
+  EXPECT_EQ(best.config.text(), kBest);
+  ASSERT_FALSE(best.build_key.empty());
+  EXPECT_FALSE(open().binary(open().build(best.build_key)->binary_hash).empty());
+}
+
 TEST_F(SweepResume, goes_on_after_an_interrupt_where_it_stopped) {
   FakeDevice device;
   const SweepSummary first = sweep(device, [this] { return listener.trials.size() >= 4; });
