@@ -379,9 +379,9 @@ def readme_table(results):
                          "driver call.")
     if "untuned" in results:
         exported = [each for each in results["untuned"]["figures"]["specs"] if each["served"] == "exported"]
-        sentences.append(f"- [Untuned shapes](docs/benchmarks/untuned.md), served by an export: "
-                         f"{between([100 * each['mean'] for each in exported])} % slower than their best in the mean of "
-                         f"a spec, {between([100 * each['p95'] for each in exported])} % at the 95th percentile.")
+        mean, most = (between([100 * each[name] for each in exported]) for name in ("mean", "p95"))
+        sentences.append(f"- [Untuned shapes](docs/benchmarks/untuned.md), served by an export: {mean} % slower than "
+                         f"their best in the mean of a spec, {most} % at the 95th percentile.")
     parts += ["\n".join(sentences)] if sentences else []
     measured = {}
     for result in results.values():
