@@ -99,9 +99,11 @@ def measure(name, launcher, rounds, stream):
         graph.free()
     dims = {"hq": HEADS, "hkv": HEADS, "d": d, "dv": d}
     all_tokens = {"tokens_q": tokens["varlen"], "tokens_k": tokens["varlen"]}
-    served = {"varlen": varlen.match(batch=SEQUENCES, **all_tokens, **dims).config,
-              "dense": dense.match(b=SEQUENCES, sq=equal, sk=equal, **dims).config}
-    return {"cell": name, "tokens": tokens, "ns": ns, "error": worst, "served": served,
+    matched = {"varlen": varlen.match(batch=SEQUENCES, **all_tokens, **dims),
+               "dense": dense.match(b=SEQUENCES, sq=equal, sk=equal, **dims)}
+    return {"cell": name, "op": "attention_varlen", "d": d, "most": most, "causal": causal, "tokens": tokens, "ns": ns,
+            "error": worst, "served": {arm: each.config for arm, each in matched.items()},
+            "fit": {arm: each.fit for arm, each in matched.items()},
             "tflops": {arm: flops[arm] / ns[arm] / 1e3 for arm in ns}}
 
 
@@ -113,4 +115,4 @@ def line_of(result):
 
 if __name__ == "__main__":
     sys.exit(served_cells.run(sys.argv[1:], __file__, __doc__, {name: name for name in CELLS}, problems, measure,
-                              line_of))
+                              line_of, has_page=True))

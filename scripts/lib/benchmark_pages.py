@@ -13,6 +13,7 @@ TITLES = {"rows": "Row and elementwise ops beside their peers",
           "gemm": "Matrix products beside their peers",
           "attention": "Attention beside its peers", "attention_bwd": "Gradients of attention beside their peers",
           "decode": "Attention of the last token beside its peers",
+          "varlen": "Attention of packed sequences beside equally long ones",
           "gradients": "Gradients of row ops beside their peers", "fused": "Fused products beside their peers",
           "tuner": "How long tuning takes", "launch": "What a launch costs the host",
           "untuned": "What untuned shapes lose", "service": "How fast the service answers"}
@@ -228,6 +229,22 @@ def decode_page(figures):
                    "fastest peer / ours", "it is", "TB/s", "pages / one piece", "served", "error"], rows)]
 
 
+def varlen_page(figures):
+    def served(cell):
+        return ", ".join(f"{arm} {fit}" for arm, fit in cell["fit"].items() if fit != "exact")
+
+    ratios = [cell["tflops"]["varlen"] / cell["tflops"]["dense"] for cell in figures["cells"]]
+    rows = [[cell["d"], "causal" if cell["causal"] == "yes" else "none", f"1 to {cell['most']}",
+             *(f"{cell['tflops'][arm]:.0f}" for arm in ("varlen", "dense")), f"{ratio:.3f}",
+             f"{cell['implementation']}" + f" ({served(cell)})" * bool(served(cell)), f"{cell['error']:.1e}"]
+            for cell, ratio in zip(figures["cells"], ratios)]
+    return [f"`attention_varlen` of 64 drawn lengths, one sequence behind the other, beside `attention` of 64 equally "
+            f"long ones with as many products: {geometric_mean(ratios):.3f} of its rate in the geometric mean of "
+            f"{len(ratios)} cells, least {min(ratios):.3f}.",
+            "16 heads, bf16, TFLOP/s; both are timed in turns, cold. The error is norm-wise, against float64.",
+            table(["d", "mask", "tokens", "varlen", "dense", "varlen / dense", "served", "error"], rows)]
+
+
 def tuner_page(figures):
     rows = []
     for case, arms in figures["to_a_winner_s"].items():
@@ -288,8 +305,8 @@ def service_page(figures):
 
 
 PAGES = {"rows": cells_page, "ceilings": ceilings_page, "gemm": cells_page, "attention": attention_page,
-         "attention_bwd": attention_page, "decode": decode_page, "gradients": ops_page, "fused": ops_page,
-         "tuner": tuner_page, "launch": launch_page, "untuned": untuned_page, "service": service_page}
+         "attention_bwd": attention_page, "decode": decode_page, "varlen": varlen_page, "gradients": ops_page,
+         "fused": ops_page, "tuner": tuner_page, "launch": launch_page, "untuned": untuned_page, "service": service_page}
 
 
 def facts(result):

@@ -14,7 +14,8 @@ from .fused_cells import DIMS as FUSED
 
 # Ops that have a page of their own; others are on that of the row ops.
 PARTS = {"gemm": "gemm", "attention": "attention", "attention_bwd": "attention_bwd", "attention_decode": "decode",
-         "attention_paged": "decode", **dict.fromkeys(BACKWARD, "gradients"), **dict.fromkeys(FUSED, "fused")}
+         "attention_paged": "decode", "attention_varlen": "varlen", **dict.fromkeys(BACKWARD, "gradients"),
+         **dict.fromkeys(FUSED, "fused")}
 # Options that say nothing of the method.
 UNSHOWN = ("--commit", "--share", "--json", "--library", "--report")
 
@@ -103,9 +104,15 @@ def decode_figures(result):
             "error_over_best": result["errors"]["tilewright"] / best if best else None}
 
 
+def varlen_figures(result):
+    """Of a result of compare_varlen.py."""
+    return {name: result[name] for name in ("d", "most", "causal", "tokens", "ns", "tflops", "fit", "error")} | {
+        "implementation": result["served"]["varlen"].split("{")[0]}
+
+
 def figures(results):
     versions = {name: results[0][name] for name in ("torch", "triton", "cuda") if name in results[0]}
-    figures_of = decode_figures if part_of(results[0]) == "decode" else cell_figures
+    figures_of = {"decode": decode_figures, "varlen": varlen_figures}.get(part_of(results[0]), cell_figures)
     return {"versions": versions, "cells": [figures_of(result) for result in results]}
 
 

@@ -30,9 +30,13 @@ ATTENTION = {**CELL, "op": "attention", "mask": "causal", "d": "64", "regime": "
 DECODE = {"kind": "full", "batch": 64, "heads": "32/8", "tokens": 8192, "page": 0, "ns": 500000.0, "peers_ns": {},
           "fastest": None, "over_fastest": None, "no_verdict": {}, "fit": "exact", "implementation": "split",
           "gb_per_s": 4300.0, "error_over_best": None}
+VARLEN = {"d": 64, "most": 1024, "causal": "yes", "tokens": {"varlen": 33000, "dense": 38000},
+          "implementation": "wgmma", "ns": {"varlen": 1e5, "dense": 1e5}, "tflops": {"varlen": 404.0, "dense": 400.0},
+          "fit": {"varlen": "exact", "dense": "nearest"}, "error": 0.0021}
 FIGURES = {
     "attention": {"versions": {"torch": "2.11"}, "cells": [ATTENTION, ATTENTION | {"d": "96", "fit": "nearest"}]},
     "decode": {"versions": {"torch": "2.11"}, "cells": [DECODE, DECODE | {"page": 16, "ns": 505000.0}]},
+    "varlen": {"versions": {"torch": "2.11"}, "cells": [VARLEN]},
     "rows": {"versions": {"torch": "2.11"}, "cells": [CELL, CELL | {"shape": "4093x1000", "over_fastest": None}]},
     "ceilings": {"versions": {"torch": "2.11"},
                  "cells": [CELL | {"implementation": "onchip", "gb_per_s": 4100.0},
@@ -144,6 +148,13 @@ class Pages(unittest.TestCase):
             text = (folder / "decode.md").read_text(encoding="utf-8")
         self.assertIn("No cell has a verdict.", text)
         self.assertIn("| full | 64 | 32/8 | 8192 | 16 | 505.0 µs | - | - | 4.30 | 1.010 | split | - |", text)
+
+    def test_of_packed_sequences_have_their_rate_beside_that_of_equal_ones(self):
+        with written("varlen") as (folder, readme):
+            benchmark_pages.write(folder, readme, False)
+            text = (folder / "varlen.md").read_text(encoding="utf-8")
+        self.assertIn("1.010 of its rate in the geometric mean of 1 cells, least 1.010.", text.replace("\n", " "))
+        self.assertIn("| 64 | causal | 1 to 1024 | 404 | 400 | 1.010 | wgmma (dense nearest) | 2.1e-03 |", text)
 
     def test_of_fused_products_have_the_product_without_more_beside(self):
         cell = {**CELL, "op": "gemm_dropout", "tflops": 700.0, "over_product": 1.02, "product_fit": "nearest"}
@@ -277,20 +288,21 @@ class Measuring(unittest.TestCase):
                                                            ["bias=no", "act=none", "residual=yes"]])
         self.assertIn("m=8192 n=4096 k=4096", swept[1], "norms add one")
 
-    def test_of_decode_keeps_what_its_script_wrote(self):
-        def answer(words, real):
-            if "compare_decode.py" in words[0]:
-                pathlib.Path(real[real.index("--json") + 1]).write_text(json.dumps({"figures": FIGURES["decode"]}))
-            return ""
-        with tempfile.TemporaryDirectory() as folder, \
-                mock.patch.object(benchmark, "find", lambda name, _=None: benchmark.Place(name, name)):
-            bench, _ = self.bench(folder, answer)
-            self.assertEqual(benchmark.decode(bench), FIGURES["decode"])
-        with tempfile.TemporaryDirectory() as folder, \
-                mock.patch.object(benchmark, "find", lambda name, _=None: benchmark.Place(name, name)):
-            bench, _ = self.bench(folder, lambda *_: "")
-            with self.assertRaisesRegex(benchmark.Failed, "measured no cell"):
-                benchmark.decode(bench)
+    def test_of_decode_and_of_packed_sequences_keep_what_their_scripts_wrote(self):
+        for part in ("decode", "varlen"):
+            def answer(words, real, part=part):
+                if f"compare_{part}.py" in words[0]:
+                    pathlib.Path(real[real.index("--json") + 1]).write_text(json.dumps({"figures": FIGURES[part]}))
+                return ""
+            with tempfile.TemporaryDirectory() as folder, \
+                    mock.patch.object(benchmark, "find", lambda name, _=None: benchmark.Place(name, name)):
+                bench, _ = self.bench(folder, answer)
+                self.assertEqual(benchmark.PARTS[part](bench), FIGURES[part])
+            with tempfile.TemporaryDirectory() as folder, \
+                    mock.patch.object(benchmark, "find", lambda name, _=None: benchmark.Place(name, name)):
+                bench, _ = self.bench(folder, lambda *_: "")
+                with self.assertRaisesRegex(benchmark.Failed, f"compare_{part}.py measured no cell"):
+                    benchmark.PARTS[part](bench)
 
     def test_of_the_service_needs_no_gpu(self):
         def answer(bench):

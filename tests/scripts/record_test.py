@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What compare_peers.py and compare_decode.py write with --json: the record that a page is made from."""
+"""What compare_peers.py, compare_decode.py and compare_varlen.py write with --json, of which a page is made."""
 import contextlib
 import io
 import json
@@ -57,6 +57,16 @@ class Record(unittest.TestCase):
         self.assertEqual(made["part"], "decode")
         self.assertEqual((first["fastest"], first["over_fastest"][0], first["error_over_best"]), ("flash2", 1.2, 0.8))
         self.assertEqual((second["fastest"], second["page"], second["error_over_best"]), (None, 16, None))
+
+    def test_of_packed_sequences_has_both_rates_and_what_served_each(self):
+        both = {"varlen": 404.0, "dense": 400.0}
+        made = record.make([FACTS | {
+            "cell": "d64-s1024-causal", "op": "attention_varlen", "d": 64, "most": 1024, "causal": "yes",
+            "tokens": both, "ns": both, "tflops": both, "error": 0.002, "served": {"varlen": "wgmma{stages=2}", "dense": "mma{}"},
+            "fit": {"varlen": "exact", "dense": "nearest"}, "commit": "c", "gpu": "H200"}])
+        cell = made["figures"]["cells"][0]
+        self.assertEqual((made["part"], cell["tflops"], cell["implementation"]), ("varlen", both, "wgmma"))
+        self.assertEqual(cell["fit"], {"varlen": "exact", "dense": "nearest"})
 
     def test_shows_a_command_without_paths_of_the_machine(self):
         self.assertEqual(record.shown("/opt/scripts/compare_peers.py", [
