@@ -6,6 +6,7 @@ import importlib.machinery
 import importlib.util
 import io
 import json
+import os
 import pathlib
 import shlex
 import sys
@@ -207,7 +208,7 @@ class Measuring(unittest.TestCase):
     def bench(self, folder, answer, brief=True, drawn=None):
         """One whose commands are not run but answered; the programs are there."""
         options = argparse.Namespace(program=None, cache=None, commit="c0ffee", brief=brief, timeout=60, budget=None,
-                                     drawn=drawn)
+                                     drawn=drawn, cells=None)
         with mock.patch.object(benchmark, "find", lambda name, _=None: benchmark.Place(f"/opt/{name}", name[4:])):
             bench = benchmark.Bench(options, folder)
         calls = []
@@ -347,6 +348,44 @@ class Measuring(unittest.TestCase):
             self.assertIn("took more than 1 seconds", bench.missing[0])
             self.assertEqual(bench.run("sh", "-c", "echo all; exit 1", keep=True), "all\n")
             self.assertIn("ended with 1", bench.missing[1])
+
+    def test_interrupted_keeps_what_was_printed_and_starts_nothing_more(self):
+        options = argparse.Namespace(program=None, cache=None, brief=False, timeout=60, budget=None)
+        # The command tells its parent to stop, as a terminal or a batch system would.
+        script = f"trap 'echo partly; exit 3' INT; kill -INT {os.getpid()}; sleep 30 & wait"
+        with mock.patch.object(benchmark, "find", lambda *_: benchmark.Place("/bin/sh", "sh")), \
+                contextlib.redirect_stderr(io.StringIO()):
+            bench = benchmark.Bench(options, "/somewhere")
+            self.assertEqual(bench.run("sh", "-c", script, keep=True), "partly\n")
+            self.assertIn("was interrupted", bench.missing[0])
+            self.assertEqual(bench.run("sh", "-c", "echo more", keep=True), "")
+            self.assertIn("was not started", bench.missing[1])
+            with self.assertRaisesRegex(benchmark.Failed, "was not started: interrupted"):
+                bench.run("sh", "-c", "echo more")
+            self.assertEqual(len(bench.commands), 1)
+
+    def test_interrupted_writes_the_part_under_way_and_names_those_behind_it(self):
+        def stopped(bench):
+            bench.interrupted = True
+            return FIGURES["rows"]
+        with tempfile.TemporaryDirectory() as folder, \
+                mock.patch.object(benchmark, "PARTS", {"rows": stopped, "gemm": stopped}), \
+                mock.patch.object(benchmark, "describe_gpu", lambda: {"device": "GPU", "driver": "1"}), \
+                mock.patch.object(benchmark, "find", lambda *_: benchmark.Place("/x", "tilewright")), \
+                contextlib.redirect_stderr(io.StringIO()) as said:
+            self.assertEqual(benchmark.main(["rows", "gemm", "--out", folder, "--commit", "c0ffee"]), 1)
+            self.assertEqual([path.name for path in pathlib.Path(folder).glob("*.json")], ["rows.json"])
+        self.assertIn("no figures of gemm", said.getvalue())
+
+    def test_of_cells_go_on_from_a_folder_of_their_own(self):
+        with tempfile.TemporaryDirectory() as folder, \
+                mock.patch.object(benchmark, "find", lambda name, _=None: benchmark.Place(name, name)):
+            bench, calls = self.bench(folder, lambda *_: "")
+            bench.options.cells = f"{folder}/kept"
+            with self.assertRaisesRegex(benchmark.Failed, "measured no cell"):
+                benchmark.rows(bench)
+            self.assertIn("--resume", calls[-1])
+            self.assertEqual(calls[-1][calls[-1].index("--out") + 1], "rows", "the page names no folder of a machine")
 
     def test_of_a_launch_fails_where_the_benchmark_did(self):
         failed = {"benchmarks": [{"name": "whole", "run_type": "iteration", "error_occurred": True,
