@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 
+from . import registry
 from .fused_cells import DIMS as FUSED
 from .statistics import median
 
@@ -59,11 +60,25 @@ class Warm:
         return self.has(cell, candidate.name)
 
 
+def order(cells, peers, candidates_of):
+    """(cell, Triton's candidates, other peers), one after the other. First what is no arm where it is not compiled
+    by the end; then what the measuring process would compile by itself; last the candidates that take long."""
+    expected = {cell: registry.expected(cell, peers) for cell in cells}
+    candidates = {cell: candidates_of(cell) if "triton" in expected[cell] else [] for cell in cells}
+    # QuACK's products are searched for, by a pool of processes of its own.
+    rows = [cell for cell in cells if cell.op != "gemm" and cell.op not in FUSED]
+    steps = [(cell, [each for each in candidates[cell] if not each.is_dear],
+              [name for name in expected[cell] if name == "compile"]) for cell in cells]
+    steps += [(cell, [], [name for name in expected[cell] if name in ("liger", "quack")]) for cell in rows]
+    steps += [(cell, [each for each in candidates[cell] if each.is_dear], []) for cell in cells]
+    return [step for step in steps if step[1] or step[2]]
+
+
 def work(cells, warm, peers):
     """In a worker: compiles what its cells need for these peers, and marks what is done."""
     import torch
 
-    from . import arms, registry, triton_peer
+    from . import arms, triton_peer
     configure_torch()
     generator = torch.Generator(device="cuda")
 
@@ -81,28 +96,18 @@ def work(cells, warm, peers):
     def compile_all(cell, candidates, named):
         arms.configure(cell)
         sets = arms.Sets(cell, 1, generator)
+        for candidate in candidates:
+            attempt(cell, candidate.name, lambda: candidate.compile(sets.inputs[0], sets.outputs[0]), False)
         if "compile" in named:
             # One that fails will fail when it is measured, too, and say why in the result.
             attempt(cell, "torch.compile", lambda: arms.compiled(cell, sets), True)
         for name in named:
             if name != "compile":
                 attempt(cell, name, lambda name=name: arms.MAKERS[name](cell, sets)(0), False)
-        for candidate in candidates:
-            attempt(cell, candidate.name, lambda: candidate.compile(sets.inputs[0], sets.outputs[0]), False)
 
-    # What takes long last: there may be no time left for it.
-    for dear in (False, True):
-        for cell in cells:
-            expected = registry.expected(cell, peers)
-            candidates = triton_peer.candidates(cell) if "triton" in expected else []
-            candidates = [each for each in candidates if each.is_dear == dear]
-            # QuACK's products are searched for, by a pool of processes of its own.
-            is_product = cell.op == "gemm" or cell.op in FUSED
-            jit = ("compile",) if is_product else ("compile", "liger", "quack")
-            named = [name for name in jit if name in expected and not dear]
-            if candidates or named:
-                compile_all(cell, candidates, named)
-                torch.cuda.empty_cache()
+    for cell, candidates, named in order(cells, peers, triton_peer.candidates):
+        compile_all(cell, candidates, named)
+        torch.cuda.empty_cache()
 
 
 def run(command, workers, seconds, log_folder, gpus=1):

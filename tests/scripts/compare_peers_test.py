@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 import compare_peers
@@ -100,6 +101,22 @@ class Warming(unittest.TestCase):
             self.assertTrue(stamps.compiled_is_ready(first))
             self.assertFalse(stamps.compiled_is_ready(second))
             self.assertFalse(stamps.has(first, "softmax_block{}"))
+
+    def test_what_is_left_out_where_it_is_not_compiled_comes_first_and_what_takes_long_last(self):
+        cells = compare_peers.parse(["--only", "^softmax-bf16-(8192x4096|4096x16384)$"]).cells
+        quick, dear = (types.SimpleNamespace(is_dear=is_dear) for is_dear in (False, True))
+        order = warm.order(cells, ["eager", "compile", "triton", "liger", "quack"], lambda _cell: [dear, quick])
+        first, second = cells
+        self.assertEqual(order, [(first, [quick], ["compile"]), (second, [quick], ["compile"]),
+                                 (first, [], ["liger", "quack"]), (second, [], ["liger", "quack"]),
+                                 (first, [dear], []), (second, [dear], [])])
+        self.assertEqual(warm.order(cells, ["eager", "quack"], None), [(cell, [], ["quack"]) for cell in cells])
+
+    def test_products_of_quack_are_left_to_its_own_processes(self):
+        cells = compare_peers.parse(["--op", "gemm,mlp", "--peers", "compile,quack"]).cells
+        order = warm.order(cells, ["compile", "quack"], None)
+        self.assertEqual([cell for cell, _, _ in order], cells)
+        self.assertEqual({tuple(named) for _, _, named in order}, {("compile",)})
 
     def test_workers_that_take_too_long_are_ended(self):
         with tempfile.TemporaryDirectory() as folder:
