@@ -351,8 +351,8 @@ class Measuring(unittest.TestCase):
 
     def test_interrupted_keeps_what_was_printed_and_starts_nothing_more(self):
         options = argparse.Namespace(program=None, cache=None, brief=False, timeout=60, budget=None)
-        # The command tells its parent to stop, as a terminal or a batch system would.
-        script = f"trap 'echo partly; exit 3' INT; kill -INT {os.getpid()}; sleep 30 & wait"
+        # The command tells its parent, once that waits, to stop, as a terminal or a batch system would.
+        script = f"trap 'echo partly; exit 3' INT; sleep 0.5; kill -INT {os.getpid()}; sleep 30 & wait"
         with mock.patch.object(benchmark, "find", lambda *_: benchmark.Place("/bin/sh", "sh")), \
                 contextlib.redirect_stderr(io.StringIO()):
             bench = benchmark.Bench(options, "/somewhere")
