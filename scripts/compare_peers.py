@@ -85,6 +85,8 @@ def cells_for(options):
     if others != []:
         chosen += cells_of.make_cells(dtypes or ["bf16"], shapes, options.only, others)
     in_regimes = [op for op in ops or [] if op in IN_REGIMES]
+    if options.draws > 1 and ops != ["attention"]:
+        raise ValueError("--draws is for --op attention alone")
     if options.off_beaten is not None:
         if ops != ["gemm"] or options.shapes or options.dtype:
             raise ValueError("--off-beaten is for --op gemm alone, and draws shapes of its own, in bf16")
@@ -116,6 +118,8 @@ def parse(words):
     parser.add_argument("--only", help="only cells whose name this expression matches somewhere; see --list")
     parser.add_argument("--resume", action="store_true", help="leave out cells that have a result of this commit")
     parser.add_argument("--rounds", type=positive, default=25, help="rounds of each arm (default: 25)")
+    parser.add_argument("--draws", type=positive, default=1, metavar="N", help="of attention: errors are means over "
+                        "so many draws of the inputs (default: 1)")
     parser.add_argument("--round-ms", type=float, help="length of a round (default: 1; of gemm and attention 2)")
     parser.add_argument("--warm", type=positive, metavar="N", help="compile first, with N processes")
     parser.add_argument("--warm-seconds", type=positive, default=300, help="so long at most (default: 300)")

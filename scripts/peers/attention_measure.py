@@ -3,7 +3,7 @@
 arm's outputs compared with float64."""
 import torch
 
-from . import attention_bwd_torch, attention_torch, gemm_measure
+from . import attention_bwd_torch, attention_torch, gemm_measure, statistics, torch_ops
 from .accuracy import Errors
 from .attention_bwd_cells import sampled_heads
 from .attention_cells import sampled_tokens
@@ -24,7 +24,18 @@ class AttentionMeasurer(gemm_measure.GemmMeasurer):
             if name != "ours" and others:
                 result["skipped"][name] = f"its output is another one: {others}"[:500]
                 del errors[name], launches[name]
+        if self.options.draws > 1:
+            errors = statistics.over_draws([errors, *(self._errors_of_draw(cell, sets, launches, result, draw)
+                                                      for draw in range(1, self.options.draws))])
         result["accuracy"] = errors
+
+    def _errors_of_draw(self, cell, sets, launches, result, draw):
+        """The first set's inputs are others from here on."""
+        generator = torch.Generator(device="cuda")
+        generator.manual_seed(cell.seed + draw)
+        for name, tensor in torch_ops.make_inputs(cell, generator).items():
+            sets.inputs[0][name].copy_(tensor)
+        return self._compare(cell, sets.inputs[0], self._outputs_by_arm(launches, result, sets))
 
 
 class AttentionBwdMeasurer(AttentionMeasurer):

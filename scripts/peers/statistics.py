@@ -45,3 +45,17 @@ def geometric_mean(values):
     if not values:
         raise ValueError("no values")
     return math.exp(math.fsum(math.log(value) for value in values) / len(values))
+
+
+def over_draws(drawn):
+    """Errors of several draws of the inputs, by who made which output: rms and the largest one in the mean, for a largest
+    error of one draw is noise. `largest_of_each` has those of the draws, in order."""
+    def of_output(errors):
+        largest = [each["largest"] for each in errors]
+        return {"rms": math.fsum(each["rms"] for each in errors) / len(errors),
+                "largest": math.fsum(largest) / len(errors), "largest_of_each": largest,
+                "largest_ulp": max(each["largest_ulp"] for each in errors),
+                "ulp_there": max(errors, key=lambda each: each["largest"])["ulp_there"],
+                "wrong": sum(each["wrong"] for each in errors)}
+    return {who: {name: of_output([errors[who][name] for errors in drawn]) for name in by_output}
+            for who, by_output in drawn[0].items()}

@@ -46,6 +46,7 @@ class CommandLine(unittest.TestCase):
                                 (["--op", "gemm", "--sets", "all"], "layouts"),
                                 (["--op", "gemm", "--shapes", "7x5"], "MxNxK"),
                                 (["--off-beaten", "34"], "--op gemm alone"),
+                                (["--op", "attention_bwd", "--draws", "6"], "--op attention alone"),
                                 (["--op", "gemm", "--off-beaten", "34", "--shapes", "7x5x8"], "of its own"),
                                 (["--op", "gemm", "--off-beaten", "34", "--sets", "f16"], "epilogue")):
             code, text = refusal(*words)

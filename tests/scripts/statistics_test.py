@@ -26,6 +26,14 @@ class Statistics(unittest.TestCase):
     def test_summary_has_median_and_interval(self):
         self.assertEqual(statistics.summary([1, 2, 3]), {"median": 2, "low": 1, "high": 3})
 
+    def test_errors_over_draws_are_means_and_keep_what_is_wrong(self):
+        def draw(rms, largest, wrong):
+            return {"ours": {"o": {"rms": rms, "largest": largest, "largest_ulp": largest * 8, "ulp_there": largest / 2,
+                                   "wrong": wrong}}}
+        self.assertEqual(statistics.over_draws([draw(1, 4, 0), draw(2, 2, 3)])["ours"]["o"],
+                         {"rms": 1.5, "largest": 3, "largest_of_each": [4, 2], "largest_ulp": 32, "ulp_there": 2,
+                          "wrong": 3})
+
 
 if __name__ == "__main__":
     unittest.main()
