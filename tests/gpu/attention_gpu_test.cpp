@@ -115,6 +115,22 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"dtype=bf16,causal=yes,lse=yes", "b=64,hq=16,hkv=4,sq=20,sk=300,d=192,dv=128", "attention", "wgmma_wide"},
         Case{"dtype=bf16,causal=yes,window=yes,softcap=yes", "b=8,hq=16,hkv=16,sq=500,sk=600,d=192,dv=192", "attention",
              "wgmma_wide"}));
+INSTANTIATE_TEST_SUITE_P(
+    Apart, GpuAttention,
+    ::testing::Values(
+        Case{"dtype=bf16,causal=yes,lse=yes", "b=8,hq=16,hkv=4,sq=400,sk=300,d=192,dv=128", "attention", "wgmma_apart"},
+        Case{"dtype=f16,causal=no,lse=no", "b=8,hq=16,hkv=4,sq=300,sk=500,d=256,dv=256", "attention", "wgmma_apart"},
+        Case{"dtype=bf16,causal=no,lse=no", "b=16,hq=16,hkv=16,sq=400,sk=60,d=192,dv=128", "attention", "wgmma_apart"},
+        Case{"dtype=bf16,causal=yes,lse=yes", "b=64,hq=16,hkv=4,sq=20,sk=300,d=192,dv=128", "attention", "wgmma_apart"},
+        Case{"dtype=bf16,causal=yes,window=yes,softcap=yes", "b=8,hq=16,hkv=16,sq=500,sk=600,d=192,dv=192", "attention",
+             "wgmma_apart"}));
+INSTANTIATE_TEST_SUITE_P(
+    Late, GpuAttention,
+    ::testing::Values(
+        Case{"dtype=bf16,causal=yes,lse=yes", "b=8,hq=16,hkv=4,sq=400,sk=300,d=64,dv=64", "attention", "wgmma_late"},
+        Case{"dtype=f16,causal=yes,lse=no", "b=64,hq=16,hkv=4,sq=100,sk=20,d=128,dv=128", "attention", "wgmma_late"},
+        Case{"dtype=bf16,causal=no,window=yes,softcap=yes", "b=8,hq=16,hkv=16,sq=500,sk=600,d=96,dv=96", "attention",
+             "wgmma_late"}));
 
 constexpr const char* kDecode = "attention_decode";
 constexpr const char* kPaged = "attention_paged";

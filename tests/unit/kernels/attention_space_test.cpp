@@ -171,13 +171,39 @@ TEST(AttentionSpace, compiles_without_serialized_products_and_nearly_without_spi
 }
 
 TEST(AttentionSpace, of_wide_heads_is_for_one_stage_of_queries_and_compiles_as_the_other_does) {
-  EXPECT_TRUE(configs("wgmma_wide", long_sequences(128, 128)).empty());
-  std::vector<std::string> problems;
-  for (const auto& [d, dv] : {std::pair{192, 128}, {192, 192}, {256, 256}}) {
-    problems.push_back(long_sequences(d, dv, "yes"));
-    EXPECT_EQ(values(configs("wgmma_wide", problems.back()), "query_stages"), (std::set<std::int64_t>{1}));
+  for (const char* implementation : {"wgmma_wide", "wgmma_apart"}) {
+    EXPECT_TRUE(configs(implementation, long_sequences(128, 128)).empty());
+    std::vector<std::string> problems;
+    for (const auto& [d, dv] : {std::pair{192, 128}, {192, 192}, {256, 256}}) {
+      problems.push_back(long_sequences(d, dv, "yes"));
+      EXPECT_EQ(values(configs(implementation, problems.back()), "query_stages"), (std::set<std::int64_t>{1}));
+    }
+    expect_products_in_place("attention", problems, 96, implementation);
   }
-  expect_products_in_place("attention", problems, 96, "wgmma_wide");
+}
+
+TEST(AttentionSpace, of_heads_of_192_and_128_has_ones_beside_blocks_of_128_keys_where_stages_share_them) {
+  const auto ones_of_128 = [](const char* implementation) {
+    std::set<std::int64_t> found;
+    for (const Config& config : configs(implementation, long_sequences(192, 128))) {
+      std::map<std::string, std::int64_t> named(config.values.begin(), config.values.end());
+      if (named["block_n"] == 128) found.insert(named["ones"]);
+    }
+    return found;
+  };
+  EXPECT_EQ(ones_of_128("wgmma"), (std::set<std::int64_t>{0}));
+  EXPECT_EQ(ones_of_128("wgmma_apart"), (std::set<std::int64_t>{1}));
+}
+
+TEST(AttentionSpace, takes_pieces_late_where_they_differ_and_blocks_have_several) {
+  EXPECT_TRUE(configs("wgmma_late", long_sequences(128, 128)).empty());
+  EXPECT_TRUE(configs("wgmma_late", long_sequences(128, 128, "yes", 128)).empty());
+  std::vector<std::string> problems;
+  for (const int d : {64, 96, 128}) {
+    problems.push_back(long_sequences(d, d, "yes"));
+    EXPECT_EQ(values(configs("wgmma_late", problems.back()), "query_stages"), (std::set<std::int64_t>{2}));
+  }
+  expect_products_in_place("attention", problems, 64, "wgmma_late");
 }
 
 TEST(AttentionSpace, of_sequences_behind_one_another_compiles_as_that_of_equal_ones_does) {

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Where tiles lie in shared memory in the kernel whose warpgroups go apart (wgmma_apart.cu), and its barriers of
+// queries, of each warpgroup its own.
+//
+// The columns of ones stand behind the last part of the values: as far from it as that is from the part before. Where
+// three parts of keys, two of values and one of queries are alike, 64 columns of 128 rows, parts that lie one or four
+// places apart share the ones, and all fit:
+//
+//   place    0    1 2 3    4    5    6 7    8     9    10 11 12    13
+//            v₁   k₀       v₁   q    v₀     ones  q    k₁          q
+
+#include "wgmma_geometry.cuh"
+#include "work.cuh"
+
+namespace tilewright::attention {
+
+// A config whose tiles lie so.
+template <class Config>
+struct Placed : Config {};
+
+template <class Config>
+struct Geometry<Placed<Config>> : Geometry<Config> {
+  using G = Geometry<Config>;
+  enum : bool {
+    kSharesOnes =
+        G::kOnes && G::kStages == 2 && G::kParts == 3 && G::kPartsV == 2 && int{G::kBlockN} == int{G::kBlockM},
+  };
+  enum : u32 {
+    kPart = G::kBlockN * G::kRowBytes,  // of keys, or values
+    kPartOfQueries = G::kBlockM * G::kRowBytes,
+    kQueriesAt = kSharesOnes ? 5 * kPart : 0,
+    kNextOfQueries = kSharesOnes ? 4 * kPart : kPartOfQueries,  // from part to part
+    kStageV = G::kBytesV + G::kBytesOnes,
+    kTiles = kSharesOnes ? 14 * kPart : G::kBytesQ + G::kStages * (G::kBytesK + kStageV),
+    kOwnBytesQ = G::kBytesQ / G::kConsumers,  // of a warpgroup
+  };
+
+  __device__ static constexpr u32 keys_at(u32 stage) {
+    if (kSharesOnes) return stage == 0 ? u32{kPart} : 10 * kPart;
+    return G::kBytesQ + stage * G::kBytesK;
+  }
+  __device__ static constexpr u32 values_at(u32 stage) {
+    if (kSharesOnes) return stage == 0 ? 6 * kPart : 0;
+    return G::kBytesQ + G::kStages * G::kBytesK + stage * kStageV;
+  }
+  // From part to part of a stage's values, and on to the ones.
+  __device__ static constexpr u32 next_of_values(u32 stage) { return kSharesOnes && stage == 1 ? 4 * kPart : kPart; }
+
+  // Keys of a stage.
+  struct Keys {
+    unsigned char tiles[kTiles];
+    __device__ __forceinline__ unsigned char* operator[](u32 stage) { return tiles + keys_at(stage); }
+  };
+  // Where a stage's ones are kBytesV further on, as place_ones has them.
+  struct BeforeOnes {
+    unsigned char tiles[kTiles];
+    __device__ __forceinline__ unsigned char* operator[](u32 stage) {
+      return tiles + values_at(stage) + G::kPartsV * next_of_values(stage) - G::kBytesV;
+    }
+  };
+
+  struct Storage {
+    union {
+      alignas(1024) unsigned char tiles[kTiles];
+      Keys k;
+      BeforeOnes v;
+    };
+    Work work[G::kWorks];
+    u64 full_own_q[G::kConsumers], empty_own_q[G::kConsumers];
+    u64 full_k[G::kStages], empty_k[G::kStages];
+    u64 full_v[G::kStages], empty_v[G::kStages];
+    u64 full_q[1], empty_q[1];  // of queries that warpgroups share: run() makes them, and nobody waits
+
+    // Rows of a warpgroup.
+    __device__ __forceinline__ unsigned char* queries(int warpgroup) {
+      return tiles + kQueriesAt + warpgroup * G::kWarpgroupRows * G::kRowBytes;
+    }
+    __device__ __forceinline__ unsigned char* values(u32 stage) { return tiles + values_at(stage); }
+  };
+};
+
+// A config whose warpgroups wait for queries of their own.
+template <class Config>
+struct Apart : Placed<Config> {};
+
+template <class Config>
+struct Geometry<Apart<Config>> : Geometry<Placed<Config>> {};
+
+}  // namespace tilewright::attention
