@@ -196,8 +196,6 @@ TEST_F(ImportVerb, ships_no_share_above_102_percent_and_ceilings_that_hold) {
     for (const auto& row : json["rows"]) {
       EXPECT_TRUE(contains(row["match"].get<std::string>(), "fresh"))
           << row["shape_key"] << ": its kernel's sources have changed since";
-      // Bytes and operations are those of attention without its window.
-      if (row.value("window", "no") == "yes") continue;
       const auto& share = row["share_of_ceiling"];
       EXPECT_LE(share.is_null() ? 0 : share.get<double>(), 1.02) << row["shape_key"];
       EXPECT_TRUE(share.is_null() || row["launch_bound"] == false) << row["shape_key"];
