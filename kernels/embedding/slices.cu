@@ -23,9 +23,8 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
   constexpr Load kLoad = Config::hints == 1 ? Load::kEvictLast : Load::kDefault;
   static_assert(kVec * sizeof(T) <= 16, "a vector has at most 16 bytes");
   static_assert(Config::num_warps * kWarpSize % kAcross == 0, "threads_per_row must divide the threads");
-  const i64 width = Config::d ? Config::d : d;
   const int across = static_cast<int>(threadIdx.x) % kAcross, down = static_cast<int>(threadIdx.x) / kAcross;
-  const i64 slices = (width + kAcross * kVec - 1) / (kAcross * kVec);
+  const i64 slices = (d + kAcross * kVec - 1) / (kAcross * kVec);
   const i64 blocks = (tokens + kDown * kTokens - 1) / (kDown * kTokens);
   Vector<T, kVec> none;
 #pragma unroll
@@ -35,7 +34,7 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
     const i64 slice = block / blocks;
     const i64 column = (slice * kAcross + across) * kVec;
     const i64 first = (block - slice * blocks) * (kDown * kTokens) + down;
-    if (column >= width) continue;
+    if (column >= d) continue;
     i64 rows[kTokens];
 #pragma unroll
     for (int k = 0; k < kTokens; ++k) {
@@ -47,12 +46,12 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
 #pragma unroll
     for (int k = 0; k < kTokens; ++k) {
       loaded[k] = pack(none);
-      if (rows[k] >= 0) loaded[k] = load_packed<kVec, kLoad>(table + rows[k] * width + column);
+      if (rows[k] >= 0) loaded[k] = load_packed<kVec, kLoad>(table + rows[k] * d + column);
     }
 #pragma unroll
     for (int k = 0; k < kTokens; ++k) {
       const i64 t = first + k * kDown;
-      if (t < tokens) store_vector<kStore>(y + t * width + column, unpack(loaded[k]));
+      if (t < tokens) store_vector<kStore>(y + t * d + column, unpack(loaded[k]));
     }
   }
 }
