@@ -305,6 +305,16 @@ class Measuring(unittest.TestCase):
                 with self.assertRaisesRegex(benchmark.Failed, f"compare_{part}.py measured no cell"):
                     benchmark.PARTS[part](bench)
 
+    def test_of_packed_sequences_sweep_the_equal_ones_before(self):
+        with tempfile.TemporaryDirectory() as folder, \
+                mock.patch.object(benchmark, "find", lambda name, _=None: benchmark.Place(name, name)):
+            bench, calls = self.bench(folder, lambda *_: "")
+            with contextlib.suppress(benchmark.Failed):
+                benchmark.varlen(bench)
+        swept, measured = calls[-2:]
+        self.assertEqual([word.split("[")[0] for word in swept[2:6]], ["attention"] * 4)
+        self.assertIn("scripts/compare_varlen.py", measured)
+
     def test_of_the_service_needs_no_gpu(self):
         def answer(bench):
             return FIGURES["service"]
