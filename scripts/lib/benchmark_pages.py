@@ -306,7 +306,8 @@ def service_page(figures):
 
 PAGES = {"rows": cells_page, "ceilings": ceilings_page, "gemm": cells_page, "attention": attention_page,
          "attention_bwd": attention_page, "decode": decode_page, "varlen": varlen_page, "gradients": ops_page,
-         "fused": ops_page, "tuner": tuner_page, "launch": launch_page, "untuned": untuned_page, "service": service_page}
+         "fused": ops_page, "tuner": tuner_page, "launch": launch_page, "untuned": untuned_page,
+         "service": service_page}
 
 
 def facts(result):

@@ -48,8 +48,8 @@ def geometric_mean(values):
 
 
 def over_draws(drawn):
-    """Errors of several draws of the inputs, by who made which output: rms and the largest one in the mean, for a largest
-    error of one draw is noise. `largest_of_each` has those of the draws, in order."""
+    """Errors of several draws of the inputs, by who made which output: rms and the largest one in the mean, for the
+    largest error of one draw is noise. `largest_of_each` has those of the draws, in order."""
     def of_output(errors):
         largest = [each["largest"] for each in errors]
         return {"rms": math.fsum(each["rms"] for each in errors) / len(errors),

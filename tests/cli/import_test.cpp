@@ -242,8 +242,7 @@ TEST(ShippedWinners, are_known_to_the_model_of_their_spec) {
   std::size_t models = 0;
   for (const Store::WinnerRow& row : store.list_winners({.mode = MeasureMode::cold, .role = WinnerRole::best})) {
     const std::string spec = row.problem.spec.text();
-    const auto learned =
-        store.learned({row.problem, row.interface_hash, row.device.fingerprint()}, MeasureMode::cold);
+    const auto learned = store.learned({row.problem, row.interface_hash, row.device.fingerprint()}, MeasureMode::cold);
     const bool is_first = specs.insert(spec).second;
     if (is_first && learned) ++models;
     if (!learned) continue;

@@ -62,7 +62,8 @@ class Record(unittest.TestCase):
         both = {"varlen": 404.0, "dense": 400.0}
         made = record.make([FACTS | {
             "cell": "d64-s1024-causal", "op": "attention_varlen", "d": 64, "most": 1024, "causal": "yes",
-            "tokens": both, "ns": both, "tflops": both, "error": 0.002, "served": {"varlen": "wgmma{stages=2}", "dense": "mma{}"},
+            "tokens": both, "ns": both, "tflops": both, "error": 0.002,
+            "served": {"varlen": "wgmma{stages=2}", "dense": "mma{}"},
             "fit": {"varlen": "exact", "dense": "nearest"}, "commit": "c", "gpu": "H200"}])
         cell = made["figures"]["cells"][0]
         self.assertEqual((made["part"], cell["tflops"], cell["implementation"]), ("varlen", both, "wgmma"))
