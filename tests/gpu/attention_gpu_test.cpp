@@ -106,24 +106,19 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"dtype=bf16,causal=no,lse=yes", "b=2,hq=4,hkv=2,sq=70,sk=90,d=8,dv=72"}));
 
 // More pieces than multiprocessors: a block goes from piece to piece.
-INSTANTIATE_TEST_SUITE_P(
-    Wide, GpuAttention,
-    ::testing::Values(
-        Case{"dtype=bf16,causal=yes,lse=yes", "b=8,hq=16,hkv=4,sq=400,sk=300,d=192,dv=128", "attention", "wgmma_wide"},
-        Case{"dtype=f16,causal=no,lse=no", "b=8,hq=16,hkv=4,sq=300,sk=500,d=256,dv=256", "attention", "wgmma_wide"},
-        Case{"dtype=bf16,causal=no,lse=no", "b=16,hq=16,hkv=16,sq=400,sk=60,d=192,dv=128", "attention", "wgmma_wide"},
-        Case{"dtype=bf16,causal=yes,lse=yes", "b=64,hq=16,hkv=4,sq=20,sk=300,d=192,dv=128", "attention", "wgmma_wide"},
-        Case{"dtype=bf16,causal=yes,window=yes,softcap=yes", "b=8,hq=16,hkv=16,sq=500,sk=600,d=192,dv=192", "attention",
-             "wgmma_wide"}));
-INSTANTIATE_TEST_SUITE_P(
-    Apart, GpuAttention,
-    ::testing::Values(
-        Case{"dtype=bf16,causal=yes,lse=yes", "b=8,hq=16,hkv=4,sq=400,sk=300,d=192,dv=128", "attention", "wgmma_apart"},
-        Case{"dtype=f16,causal=no,lse=no", "b=8,hq=16,hkv=4,sq=300,sk=500,d=256,dv=256", "attention", "wgmma_apart"},
-        Case{"dtype=bf16,causal=no,lse=no", "b=16,hq=16,hkv=16,sq=400,sk=60,d=192,dv=128", "attention", "wgmma_apart"},
-        Case{"dtype=bf16,causal=yes,lse=yes", "b=64,hq=16,hkv=4,sq=20,sk=300,d=192,dv=128", "attention", "wgmma_apart"},
-        Case{"dtype=bf16,causal=yes,window=yes,softcap=yes", "b=8,hq=16,hkv=16,sq=500,sk=600,d=192,dv=192", "attention",
-             "wgmma_apart"}));
+auto of_wide_heads(const char* implementation) {
+  const auto by = [&](const char* attributes, const char* dims) {
+    return Case{attributes, dims, "attention", implementation};
+  };
+  return ::testing::Values(
+      by("dtype=bf16,causal=yes,lse=yes", "b=8,hq=16,hkv=4,sq=400,sk=300,d=192,dv=128"),
+      by("dtype=f16,causal=no,lse=no", "b=8,hq=16,hkv=4,sq=300,sk=500,d=256,dv=256"),
+      by("dtype=bf16,causal=no,lse=no", "b=16,hq=16,hkv=16,sq=400,sk=60,d=192,dv=128"),
+      by("dtype=bf16,causal=yes,lse=yes", "b=64,hq=16,hkv=4,sq=20,sk=300,d=192,dv=128"),
+      by("dtype=bf16,causal=yes,window=yes,softcap=yes", "b=8,hq=16,hkv=16,sq=500,sk=600,d=192,dv=192"));
+}
+INSTANTIATE_TEST_SUITE_P(Wide, GpuAttention, of_wide_heads("wgmma_wide"));
+INSTANTIATE_TEST_SUITE_P(Apart, GpuAttention, of_wide_heads("wgmma_apart"));
 INSTANTIATE_TEST_SUITE_P(
     Late, GpuAttention,
     ::testing::Values(
