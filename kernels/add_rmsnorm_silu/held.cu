@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// silu of the row norm of x + residual by threads that hold a few rows of a phase, and the weights of these: device/row/held.cuh.
+// silu of the row norm of x + residual by threads that hold a few rows of a phase, and the weights of these:
+// device/row/held.cuh.
 
 #include "device/row/held.cuh"
 #include "device/row/norm.cuh"

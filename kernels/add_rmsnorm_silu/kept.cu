@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// silu of the row norm of x + residual by clusters whose threads keep their columns, and the weights of these: device/row/kept.cuh.
+// silu of the row norm of x + residual by clusters whose threads keep their columns, and the weights of these:
+// device/row/kept.cuh.
 
 #include "device/row/kept.cuh"
 #include "device/row/norm.cuh"

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Row softmax by clusters of a row each, brought to shared memory: device/row/cluster_async.cuh.
+
+#include "device/row/cluster_async.cuh"
+#include "softmax.cu"
+
+template <class Config>
+__global__ void __launch_bounds__(Config::num_warps * 32, Config::blocks)
+    softmax_cluster_async(long long rows, long long cols, const typename Config::dtype* x, typename Config::dtype* y,
+                          long long x_pitch, long long y_pitch) {
+  using namespace tilewright;
+  row::Softmax<typename Config::dtype> op;
+  op.tensors.inputs[0] = row::matrix<Config>(x, x_pitch, cols);
+  op.tensors.outputs[0] = row::matrix<Config>(y, y_pitch, cols);
+  row::cluster_async<Config>(op, cols);
+}
