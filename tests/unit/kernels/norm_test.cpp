@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 #include <memory>
 #include <string>
@@ -119,10 +120,52 @@ TEST_P(KeptNorm, is_right_by_threads_that_hold_a_few_rows) {
   expect_right(shape(19, 2051), "held", 3);
 }
 
+TEST_P(KeptNorm, is_right_by_clusters_that_copy_a_row_with_its_weights) {
+  const bool is_f32 = std::get<1>(GetParam()) == std::string("f32");
+  for (const int cols : is_f32 ? std::array{8192, 12292} : std::array{16384, 24584}) {
+    expect_right(shape(3, cols), "cluster_async", 2);
+    expect_right(shape(3, cols, ",pitch=strided"), "cluster_async", 2, {.seed = 3, .in_place = true});
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Ops, KeptNorm,
-                         ::testing::Combine(::testing::Values("rmsnorm", "layernorm", "add_layernorm,store=yes"),
+                         ::testing::Combine(::testing::Values("rmsnorm", "layernorm", "add_rmsnorm,store=yes",
+                                                              "add_layernorm,store=yes", "add_rmsnorm_silu"),
                                             ::testing::Values("f32", "bf16")),
                          name_of);
+
+TEST(WideNorm, is_right_by_clusters_that_hold_a_row) {
+  for (const char* name : {"rmsnorm", "add_rmsnorm"}) {
+    for (const int cols : {65536, 65544}) {
+      const Problem problem = op(name).problem(fmt::format("{}[dtype=bf16]{{rows=3,cols={}}}", name, cols));
+      const auto configs = op(name).sample(problem, "held_cluster", 2);
+      EXPECT_FALSE(configs.empty()) << problem.key();
+      for (const Config& config : configs) {
+        EXPECT_EQ(op(name).fault(problem, config, {.seed = 3, .in_place = true}), "");
+      }
+    }
+  }
+}
+
+TEST(RaggedNorm, is_right_with_weights_in_shared_memory) {
+  for (const auto& [implementation, dtype, rows, cols, more] :
+       {std::tuple{"held_aside", "bf16", 77, 257, ""},
+        {"held_aside", "bf16", 77, 517, ",pitch=strided"},
+        {"held_aside", "f32", 39, 1027, ""},
+        {"held_aside", "bf16", 19, 4099, ""},
+        {"held_aside_cluster", "bf16", 19, 65537, ""},
+        {"held_aside_cluster", "f32", 19, 32773, ",pitch=strided"}}) {
+    const Problem problem =
+        op("layernorm").problem(fmt::format("layernorm[dtype={}{}]{{rows={},cols={}}}", dtype, more, rows, cols));
+    const auto configs = op("layernorm").sample(problem, implementation, 3);
+    EXPECT_FALSE(configs.empty()) << problem.key();
+    for (const Config& config : configs) {
+      EXPECT_EQ(op("layernorm").fault(problem, config), "");
+      EXPECT_EQ(op("layernorm").fault(problem, config, {.seed = 3, .in_place = true}), "");
+      EXPECT_EQ(op("layernorm").fault(problem, config, {.seed = 3, .misalign_elements = 1}), "");
+    }
+  }
+}
 
 TEST(NormHalf, is_right_in_f16) {
   for (const char* name : {"rmsnorm", "layernorm", "add_layernorm"}) {

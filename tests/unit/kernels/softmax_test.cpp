@@ -48,8 +48,12 @@ TEST_P(Softmax, is_right_over_clusters_in_one_stage_and_in_a_ring_at_whole_and_a
 }
 
 TEST_P(Softmax, is_right_by_clusters_that_hold_a_row_or_keep_their_columns) {
-  for (const auto& [implementation, cols] :
-       {std::pair{"held_cluster", 65536}, {"held_cluster", 65544}, {"kept", 65536}, {"kept", 65541}}) {
+  for (const auto& [implementation, cols] : {std::pair{"held_cluster", 65536},
+                                             {"held_cluster", 65544},
+                                             {"kept", 65536},
+                                             {"kept", 65541},
+                                             {"cluster_async", 65536},
+                                             {"cluster_async", 65544}}) {
     const Problem problem = shape(5, cols);
     const auto configs = softmax().sample(problem, implementation, 4);
     ASSERT_FALSE(configs.empty()) << implementation << " of " << problem.key();
