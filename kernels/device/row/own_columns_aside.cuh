@@ -6,9 +6,10 @@
 // and the config says `aside`.
 //
 //   shared   | what warps and blocks tell each other (held.cuh) | tensor 0: chunk 0, chunk 1 … | tensor 1: chunk 0 … |
-//   chunk    v0 v1 v2 …   vi is what thread i put together for its vector; it alone reads that
+//   chunk    v0 v1 v2 …   vi is thread i's: three halves as they come, and then the vector in place of the first two
 //   edges    one a thread of the row's first block (span.cuh)
 
+#include "device/ptx/cp_async.cuh"
 #include "device/row/exchange.cuh"
 #include "device/row/own_columns.cuh"
 #include "device/shared.cuh"
@@ -30,6 +31,10 @@ requires(Config::aside == 1) class OwnColumns<Config, Op, kThreadsPerRow> {
   };
   using RowSpan = SpanOf<Op, kVec, true, int, kLeastWidth>;
   using Reader = RowReader<T, kVec, true>;
+  using Arrived = typename Reader::Vectors;
+  struct Halves {
+    Packed<T, kVec / 2> halves[2];
+  };
   enum : int {
     // Chunks that every row fills, wherever it starts.
     kSure = Config::cols ? (static_cast<int>(Config::cols) - RowSpan::kMaxEdges) / kStride : kChunks - 2,
@@ -83,17 +88,25 @@ requires(Config::aside == 1) class OwnColumns<Config, Op, kThreadsPerRow> {
       const Reader reader(op_.tensors.columns[c] + column_);
 #pragma unroll
       for (int chunk = 0; chunk < kChunks; ++chunk) {
-        if (has_[chunk]) along_loaded_[c][chunk] = reader.load(chunk * kStride);
+        if (has_[chunk]) reader.copy(aside(c, chunk), chunk * kStride);
       }
       along_edge_[c] = has_edge_ ? op_.tensors.columns[c][edge_column_] : from_float<T>(0.0f);
     }
+    ptx::cp_async_commit();
   }
   __device__ __forceinline__ void take_along() {
+    ptx::cp_async_wait<0>();
 #pragma unroll
     for (int c = 0; c < Op::kColumns; ++c) {
       const Reader reader(op_.tensors.columns[c] + column_);
 #pragma unroll
-      for (int chunk = 0; chunk < kChunks; ++chunk) *aside(c, chunk) = reader.take(along_loaded_[c][chunk]);
+      for (int chunk = 0; chunk < kChunks; ++chunk) {
+        if (!has_[chunk]) continue;
+        Arrived& arrived = *aside(c, chunk);
+        const auto halves = __builtin_bit_cast(Halves, reader.take(arrived));
+        arrived.halves[0] = halves.halves[0];
+        arrived.halves[1] = halves.halves[1];
+      }
     }
     const int first_lane = thread_ / kWarpSize * kWarpSize;
     const auto lanes_below = [&](int end) { return min(max(end - first_lane, 0), kWarpSize); };
@@ -137,7 +150,11 @@ requires(Config::aside == 1) class OwnColumns<Config, Op, kThreadsPerRow> {
 #pragma unroll
       for (int j = 0; j < kVec; ++j) vector[j] = values[chunk * kVec + j];
 #pragma unroll
-      for (int c = 0; c < Op::kColumns; ++c) to_float(*aside(c, chunk), along[c]);
+      for (int c = 0; c < Op::kColumns; ++c) {
+        const Arrived& arrived = *aside(c, chunk);
+        const Halves halves{{arrived.halves[0], arrived.halves[1]}};
+        to_float(__builtin_bit_cast(Packed<T, kVec>, halves), along[c]);
+      }
       op_.template results<true>(vector, scale, along, out);
 #pragma unroll
       for (int o = 0; o < Op::kOutputs; ++o) {
@@ -151,11 +168,11 @@ requires(Config::aside == 1) class OwnColumns<Config, Op, kThreadsPerRow> {
   // The block's first vector of a chunk.
   __device__ __forceinline__ int first_of(int chunk) const { return (chunk * kCluster + rank_) * kThreadsPerRow; }
 
-  __device__ static __forceinline__ Packed<T, kVec>* aside(int c, int chunk) {
+  __device__ static __forceinline__ Arrived* aside(int c, int chunk) {
     using Talk = Exchange<typename Op::Statistics, Config::num_warps, kCluster, 4>;
     constexpr int kSlots = (Config::batches < 2 ? 1 : 2) * Config::turns * Config::num_warps;
     constexpr int kTalk = static_cast<int>(kCluster > 1 ? sizeof(typename Talk::Storage) : kSlots * sizeof(Partial));
-    return reinterpret_cast<Packed<T, kVec>*>(shared_storage<u8>() + round_up<int>(kTalk, 16)) +
+    return reinterpret_cast<Arrived*>(shared_storage<u8>() + round_up<int>(kTalk, 16)) +
            (c * kChunks + chunk) * kThreads + static_cast<int>(threadIdx.x);
   }
 
@@ -164,7 +181,6 @@ requires(Config::aside == 1) class OwnColumns<Config, Op, kThreadsPerRow> {
   RowSpan span_;
   int column_, edge_column_, count_;
   bool has_[kChunks], has_edge_;
-  typename Reader::Vectors along_loaded_[Op::kColumns][kChunks];
   T along_edge_[Op::kColumns];
 };
 
