@@ -148,21 +148,20 @@ TEST(WideNorm, is_right_by_clusters_that_hold_a_row) {
 }
 
 TEST(RaggedNorm, is_right_with_weights_in_shared_memory) {
-  for (const auto& [implementation, dtype, rows, cols, more] :
-       {std::tuple{"held_aside", "bf16", 77, 257, ""},
-        {"held_aside", "bf16", 77, 517, ",pitch=strided"},
-        {"held_aside", "f32", 39, 1027, ""},
-        {"held_aside", "bf16", 19, 4099, ""},
-        {"held_aside_cluster", "bf16", 19, 65537, ""},
-        {"held_aside_cluster", "f32", 19, 32773, ",pitch=strided"}}) {
-    const Problem problem =
-        op("layernorm").problem(fmt::format("layernorm[dtype={}{}]{{rows={},cols={}}}", dtype, more, rows, cols));
-    const auto configs = op("layernorm").sample(problem, implementation, 3);
-    EXPECT_FALSE(configs.empty()) << problem.key();
-    for (const Config& config : configs) {
-      EXPECT_EQ(op("layernorm").fault(problem, config), "");
-      EXPECT_EQ(op("layernorm").fault(problem, config, {.seed = 3, .in_place = true}), "");
-      EXPECT_EQ(op("layernorm").fault(problem, config, {.seed = 3, .misalign_elements = 1}), "");
+  for (const char* name : {"rmsnorm", "layernorm", "add_rmsnorm", "add_layernorm"}) {
+    for (const auto& [implementation, attributes, rows, cols] :
+         {std::tuple{"held_aside", "dtype=bf16", 77, 257},
+          {"held_aside", "dtype=f32,pitch=strided", 39, 1027},
+          {"held_aside", "dtype=bf16", 19, 4099},
+          {"held_aside_cluster", "dtype=f32,pitch=strided", 19, 16389},
+          {"held_aside_cluster", "dtype=bf16", 19, 65537}}) {
+      const Problem problem = op(name).problem(fmt::format("{}[{}]{{rows={},cols={}}}", name, attributes, rows, cols));
+      const auto configs = op(name).sample(problem, implementation, 3);
+      EXPECT_FALSE(configs.empty()) << problem.key();
+      for (const Config& config : configs) {
+        EXPECT_EQ(op(name).fault(problem, config, {.seed = 3, .in_place = true}), "");
+        EXPECT_EQ(op(name).fault(problem, config, {.seed = 3, .misalign_elements = 1}), "");
+      }
     }
   }
 }
