@@ -280,6 +280,16 @@ class Measuring(unittest.TestCase):
             benchmark.untuned(bench)
             self.assertEqual(sum("regret" in words for words in calls), 2)
 
+    def test_count_the_seconds_of_the_cells_that_a_folder_has(self):
+        with tempfile.TemporaryDirectory() as folder, \
+                mock.patch.object(benchmark.report, "load", lambda _: [{"commit": "c0ffee", "seconds": 2.5},
+                                                                       {"commit": "another", "seconds": 9}]):
+            (pathlib.Path(folder) / "gemm").mkdir()
+            bench, _ = self.bench(folder, lambda *_: "", cells=folder)
+            for part, seconds in (("gemm", 2.5), ("rows", 0)):
+                bench.begin(part)
+                self.assertEqual(bench.kept_seconds, seconds)
+
     def test_of_gradients_sweep_the_copies_of_their_cells_before(self):
         with tempfile.TemporaryDirectory() as folder, \
                 mock.patch.object(benchmark, "find", lambda name, _=None: benchmark.Place(name, name)):
