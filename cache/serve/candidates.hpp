@@ -18,7 +18,7 @@
 #include "cache/serve/problem_query.hpp"
 #include "cache/serve/winner_source.hpp"
 
-/// The configs of a source that may serve a query, the best first; each is looked for when it is asked for.
+/// The configs of a source that may serve a query, the best first. Each is looked up when it is asked for.
 namespace tilewright {
 
 /// A config that may serve a problem, and how it fits.
@@ -27,19 +27,18 @@ struct MatchCandidate {
   WinnerRow row;
   /// It serves once it is compiled for the problem.
   bool needs_compile = false;
-  /// The pin for which it comes first, or the ban for which it must not serve.
+  /// The pin that puts it first, or the ban that forbids it.
   std::optional<Pin> decided = std::nullopt;
-  /// Of a nearest config: how much slower than the fastest it is expected to be, a natural logarithm.
+  /// The expected loss of a nearest config against the fastest, a natural logarithm.
   std::optional<double> expected_loss = std::nullopt;
 };
 
 /// The order is that of docs/untuned.md, for the query's device and then for the others of its architecture, the most
-/// alike first. A config that must be compiled (it has no binary, or one for other values of the dims that it
-/// specialises, or was never timed) is a candidate only `with_compiles`. The caller judges whether a candidate is
-/// legal.
+/// alike first. A config that must be compiled is a candidate only if the query is `with_compiles`: it has no binary,
+/// or one for other values of its specialised dims, or was never timed. The caller judges whether a candidate is legal.
 ///
-/// An unreadable (damaged) row gives way to the next candidate, a learned model to the shapes around. A cache
-/// that is locked or may not be read is an error of next() at once: another try may tell more.
+/// A damaged row gives way to the next candidate, a damaged model to the shapes around. next() throws at once for a
+/// cache that is locked or may not be read, since another try may succeed.
 class Candidates {
  public:
   /// The source and the query must outlive it.
@@ -48,16 +47,16 @@ class Candidates {
   Candidates(const Candidates&) = delete;
   Candidates& operator=(const Candidates&) = delete;
 
-  /// The next; nothing: there is no other.
+  /// The next candidate; nothing: there is no other.
   [[nodiscard]] std::optional<MatchCandidate> next();
-  /// The last candidate is passed over, since more of it cannot be read; throws what next() throws at once.
+  /// Passes over the last candidate, of which more cannot be read. Throws at once as next() does.
   void pass_over(const CacheError& error);
 
-  /// The first error of what was passed over; empty: all could be read.
+  /// The first error of the rows passed over; empty: all could be read.
   [[nodiscard]] const std::string& unread() const noexcept { return unread_; }
-  /// Throws it, where there is one: for queries that nothing serves.
+  /// Throws this error, if there is one: for queries that nothing serves.
   void rethrow_unread() const;
-  /// Pins met so far whose config has no binary that can serve.
+  /// The pins met so far whose config has no binary that can serve.
   [[nodiscard]] const std::vector<Pin>& pins_without_binary() const noexcept { return pins_without_binary_; }
 
  private:

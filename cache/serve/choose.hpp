@@ -13,8 +13,8 @@
 /// and for the addresses at hand. The one rule for the launch library and for what the command line says of it.
 namespace tilewright {
 
-/// Alignment of an argument's address, and of its strides where it has any, as a power of two (3: 8 bytes), for each
-/// argument in call order; those that are not given are aligned to anything.
+/// Alignment of each argument's address and strides, in call order, as a power of two (3: 8 bytes). Arguments that are
+/// not listed are aligned to anything.
 using Alignments = std::vector<unsigned>;
 
 /// A winner that can serve, with the plan that proves it.
@@ -23,31 +23,31 @@ struct PlannedWinner {
   WinnerRow row;
   ImplementationRecipe recipe;
   LaunchPlan plan;
-  /// As of the candidate: by how much slower than the fastest it is expected to be, a natural logarithm.
+  /// The candidate's expected loss against the fastest config, a natural logarithm.
   std::optional<double> expected_loss = std::nullopt;
 };
 
-/// The winner that serves; else `why` not: each config with the rule that forbids it, empty when there is no config.
+/// The winner that serves, else `why` none does: each config with the rule that forbids it, empty without configs.
 struct Chosen {
   std::optional<PlannedWinner> choice;
   std::string why;
-  /// The winner that would serve, had it been compiled for the problem; only where choose() is given `compiled`.
+  /// The winner that would serve if it were compiled for the problem; only if choose() is given `compiled`.
   std::optional<PlannedWinner> wanted = std::nullopt;
-  /// The pin for which it serves before all else; nothing: it is not pinned.
+  /// The pin of the choice; nothing: it is not pinned.
   std::optional<Pin> pin = std::nullopt;
-  /// Pinned configs that cannot serve: each with its pin and why.
+  /// Pinned configs that cannot serve, each with its pin and the reason.
   std::vector<std::string> gave_way = {};
-  /// Of configs that would have served before, had they not been banned.
+  /// The bans of configs that would have served before the choice.
   std::vector<Pin> bans = {};
-  /// The part of the source that could not be read and was passed over; empty: none.
+  /// The error of a part of the source that was passed over; empty: all was read.
   std::string unread = {};
 };
 
-/// Why a config that is legal cannot serve all the same; empty: it can. Asked of one after the other until one can.
+/// The reason why a legal config cannot serve; empty: it can. Called for one config after the other until one can.
 using Obstacle = std::function<std::string(const PlannedWinner&)>;
 
-/// For launchers that compile: the build key of a config whose dims are specialised for the problem; nothing while
-/// there is no build, empty where it does not compile.
+/// For launchers that compile: the build key of a config with dims specialised for the problem. Nothing: not built yet;
+/// empty: it does not compile.
 using CompiledHere = std::function<std::optional<std::string>(const PlannedWinner&)>;
 
 /// A launch's needs of the config that serves it.
@@ -58,10 +58,10 @@ struct Needs {
   CompiledHere compiled{};
 };
 
-/// `query` is of an op of this interface. Throws UsageError when an address is aligned to less than every caller of the
-/// op must give, and when the problem is beyond 2^63 bytes; CacheError where nothing serves and something could not be
-/// read, a winner's implementation for one. Of a device that is known by its architecture alone ("sm_90") nothing can
-/// be judged: the winner's own stands for it.
+/// Chooses the config that serves a query of an op of this interface. A device that is known by its architecture alone
+/// ("sm_90") is judged as the winner's own device. Throws UsageError when an address has less alignment than every
+/// caller of the op must give, and when the problem is beyond 2^63 bytes; CacheError when nothing serves and a part of
+/// the source, such as a winner's implementation, could not be read.
 [[nodiscard]] Chosen choose(const WinnerSource& source, const OpInterface& interface, const ProblemQuery& query,
                             const Needs& needs = {});
 

@@ -7,23 +7,23 @@
 
 #include "cache/serve/choose.hpp"
 
-/// The time and loss expected of a config at a problem that it was never timed on. Functions without state.
+/// The expected time and loss of a config at a problem where it was not timed. Functions without state.
 namespace tilewright {
 
 struct Expectation {
-  /// The fastest's at the tuned shapes around, and its loss beside that; of a config whose loss is not known, from its
-  /// own time elsewhere. From shape to shape a launch's share stays, and the rest goes by the product of the dims.
+  /// The fastest time of the tuned shapes around plus the loss; if the loss is not known, the config's own time
+  /// elsewhere. Both are scaled by the product of the dims, except for a launch's share, which stays.
   std::optional<double> time_ns;
-  /// How much slower than the fastest there is: 0.03 for 3 %; never less than 0.
+  /// The loss against the fastest config there: 0.03 for 3 %; 0 at least.
   std::optional<double> loss;
   /// The basis of both, in words.
   std::string basis;
 };
-/// Of what this source serves; nothing for an exact fit: it was measured. Winners that cannot be read tell nothing.
+/// The expectation of a choice of this source; nothing for an exact fit, which was measured. Skips unreadable winners.
 [[nodiscard]] std::optional<Expectation> expectation_of(const WinnerSource& source, const PlannedWinner& choice,
                                                         const Problem& problem);
 
-/// Of the problem's arguments, each read or written once.
+/// The bytes of the problem's arguments, each read or written once.
 [[nodiscard]] std::int64_t bytes_of(const OpInterface& interface, const Problem& problem);
 
 }  // namespace tilewright

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-/// How well what serves a problem fits it.
+/// How well the served config fits a problem.
 namespace tilewright {
 
 enum class Fit : std::uint8_t {
@@ -22,12 +22,12 @@ struct Match {
   Fit fit = Fit::none;
   Freshness freshness = Freshness::fresh;
   DeviceFit device = DeviceFit::same_device;
-  /// Nearest by what was learned of the op's trials, and not by the shapes around alone.
+  /// Nearest by the model of the op's trials, not by the shapes around.
   bool is_learned = false;
   [[nodiscard]] std::string text() const;
 };
-/// Whether the answer `one` of one file goes before the answer of another: the device decides, then the fit, then
-/// whether it is by a model.
+/// Whether the answer `one` of a file goes before the answer `other` of another file: the device decides, then the fit,
+/// then whether it is by a model.
 [[nodiscard]] bool fits_better(const Match& one, const Match& other) noexcept;
 [[nodiscard]] std::string_view name(Fit fit) noexcept;
 [[nodiscard]] std::string_view name(Freshness freshness) noexcept;

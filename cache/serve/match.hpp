@@ -15,7 +15,7 @@ struct MatchedRow {
   std::optional<WinnerRow> row;
 };
 
-/// The first candidate, legal or not. Throws CacheError where there is none and something could not be read.
+/// The first candidate, legal or not. Throws CacheError if there is none and a row could not be read.
 [[nodiscard]] MatchedRow match(const WinnerSource& source, const ProblemQuery& query);
 
 }  // namespace tilewright

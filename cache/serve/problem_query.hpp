@@ -14,21 +14,21 @@ namespace tilewright {
 
 struct ProblemQuery {
   Problem problem;
-  /// Of the op as the caller knows it: rows under another do not exist for it.
+  /// The interface of the op as the caller knows it: rows of another do not count.
   std::string interface_hash;
   DeviceFacts device;
-  /// With what it would be measured now: another driver or compiler makes a row stale. A driver of 0 and an empty text
-  /// are unknown, and not judged.
+  /// The versions at hand: a row of another driver or compiler is stale. A driver of 0 and an empty text are unknown,
+  /// and not judged.
   Versions versions{};
-  /// The implementations that there are now: a row of another is stale. Empty: not judged.
+  /// The hashes of the sources at hand: a row of another implementation is stale. Empty: not judged.
   std::vector<std::string> current_implementations{};
-  /// Configs that would serve once compiled for the problem count, too.
+  /// Also takes configs that would serve once compiled for the problem.
   bool with_compiles = false;
-  /// Given, only what fits better is looked for.
+  /// If given, only better fits are looked for.
   const Match* better_than = nullptr;
 };
 
-/// The one judge, of a query's versions and implementations.
+/// Judges a row by a query's versions and implementations; nothing else does.
 [[nodiscard]] Freshness freshness_of(const WinnerRow& row, const Versions& versions,
                                      const std::vector<std::string>& current_implementations);
 

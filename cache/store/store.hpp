@@ -61,9 +61,9 @@ class Store final : public WinnerSource {
   void put_interface(const OpInterface& interface);
   /// Adds an interface as older than those of its op that are there.
   void add_older_interface(const OpInterface& interface);
-  /// The recipe put last is that of its hash: what a hash leaves out may have been edited.
+  /// Replaces the recipe of this hash: its parts outside of the hash may have been edited.
   void put_implementation(const std::string& interface_hash, const StoredImplementation& implementation);
-  /// One that is there stays as it is: who adds does not know whose recipe is the newer one.
+  /// Adds a recipe unless its hash has one: the caller does not know which of the two is newer.
   void add_implementation(const std::string& interface_hash, const StoredImplementation& implementation);
   void put_device(const DeviceFacts& device);
   /// The newest interface stored for an op, or the one with the given hash.
@@ -78,8 +78,8 @@ class Store final : public WinnerSource {
 
   // Builds and binaries.
   [[nodiscard]] std::optional<Build> build(const std::string& key) const override;
-  /// Stores the build and, compressed and by content, its binary (empty when the compile failed). A build of that key
-  /// that succeeded stays as it is; one that failed is replaced. `binary_hash` may be left empty: it is computed.
+  /// Stores the build and its binary (empty when the compile failed), compressed and by content. A successful build of
+  /// that key stays as it is; a failed one is replaced. An empty `binary_hash` is computed.
   void put_build(const Build& build, std::span<const std::byte> binary);
   /// The binary's bytes, checked against their hash. Throws CacheError when they are missing or damaged.
   [[nodiscard]] std::vector<std::byte> binary(const std::string& content_hash) const override;
@@ -95,11 +95,11 @@ class Store final : public WinnerSource {
   /// implementation, device, and the build and sweep if any, were stored before, else CacheError. A trial of the same
   /// problem, config, implementation, mode and versions replaces nothing: all are kept, the newest counts.
   std::int64_t put_trial(const ProblemKey& key, const std::string& implementation_hash, const Trial& trial);
-  /// The newest trial of each config whose implementation hash is among `implementation_hashes`, in one mode. One that
-  /// was pruned counts only where the config was not tried with the same driver and compiler, before or after.
+  /// The newest trial of each config whose implementation hash is among `implementation_hashes`, in one mode. A pruned
+  /// trial counts only if the config was not tried with the same driver and compiler, before or after.
   [[nodiscard]] std::vector<Trial> trials(const ProblemKey& key, const std::vector<std::string>& implementation_hashes,
                                           MeasureMode mode) const;
-  /// Rounds are left out of listings; this one has them.
+  /// One trial with its rounds, which listings leave out.
   [[nodiscard]] std::optional<Trial> trial(std::int64_t id) const;
 
   /// What has trials: a problem on a device in one mode, and the implementations that were tried.
@@ -114,14 +114,14 @@ class Store final : public WinnerSource {
   [[nodiscard]] History history(const std::string& op = {}) const;
 
   // Winners.
-  /// Replaces the rows of this problem, device and mode; what was the first of a role and is not now becomes a past
-  /// winner. Each winner rests on its `trial.id`: stored, ok, and of the same problem, device and mode, else
-  /// CacheError; the rest of `trial` plays no part. Several of one role keep their order.
+  /// Replaces the winners of this problem, device and mode; a first of its role that is replaced becomes a past winner.
+  /// Each winner rests on its `trial.id`: stored, ok, and of the same problem, device and mode, else CacheError; the
+  /// rest of `trial` plays no part. Several of one role keep their order.
   void put_winners(const ProblemKey& key, MeasureMode mode, const std::vector<Winner>& winners);
   /// By role (best, dynamic, base), then in the order they were put.
   [[nodiscard]] std::vector<Winner> winners(const ProblemKey& key, MeasureMode mode) const;
 
-  /// What was served first for a problem, whatever came after.
+  /// A config that is or was the first of its role for a problem.
   struct FirstServed {
     WinnerRole role = WinnerRole::best;
     /// False: another has taken its place.
@@ -129,7 +129,7 @@ class Store final : public WinnerSource {
     /// Without its rounds.
     Trial trial;
   };
-  /// By mode and role, the one that was measured last first.
+  /// By mode and role, the newest measurement first.
   [[nodiscard]] std::vector<FirstServed> served_first(const ProblemKey& key) const;
 
   using WinnerRow = tilewright::WinnerRow;
@@ -145,7 +145,7 @@ class Store final : public WinnerSource {
   // For matching, by index alone: see WinnerSource.
   [[nodiscard]] std::string title() const override;
   [[nodiscard]] bool changed() const override;
-  /// Changes, too, when a sweep has ended or trials came otherwise (an import, spares): they count for shapes around.
+  /// Also changes when a sweep has ended or trials arrived otherwise (an import, spares): they serve shapes around.
   [[nodiscard]] std::uint64_t winners_state() const override;
   [[nodiscard]] std::optional<WinnerRow> winner_of(const ProblemKey& key, MeasureMode mode,
                                                    WinnerRole role) const override;
@@ -161,18 +161,18 @@ class Store final : public WinnerSource {
                                                const ConfigId& config) const override;
 
   // Spares: binaries of configs without specialised dims, kept at a shape for those around it that nobody tuned.
-  /// Implementation, device and build were stored before, else CacheError. Of a spare that is there the build changes.
+  /// Adds a spare, or replaces its build. Throws CacheError unless implementation, device and build are stored.
   void put_spare(const ProblemKey& key, MeasureMode mode, const ConfigId& config, const std::string& build_key);
-  /// The key of the build for which a config is a spare of this very problem; empty where it is none.
+  /// The build key of a config that is a spare of this very problem; empty: it is none.
   [[nodiscard]] std::string build_of_spare(const ProblemKey& key, MeasureMode mode, const ConfigId& config) const;
 
-  /// Configs of the interface of `key` that failed somewhere on its device, in any dtype and with any attributes, and
-  /// were not right there since: none of them is a spare.
+  /// Configs of the interface of `key` that failed on its device, in any dtype and with any attributes, and were not
+  /// right at that shape since: none of them is a spare.
   [[nodiscard]] ConfigIds failed_configs(const ProblemKey& key, MeasureMode mode) const;
 
   // Models; a spec has one on a device and in a mode, the last.
-  /// Learned now, unless it is said when. False where there is one that a newer program has learned: that stays. Throws
-  /// CacheError where the spec has no problem here.
+  /// Stores a model learned at `learned_at` (0: now). False if a newer program's model is there, which stays. Throws
+  /// CacheError if the spec has no problem here.
   bool put_loss_model(const ProblemKey& key, MeasureMode mode, const LossModel& model, std::int64_t learned_at = 0);
   /// Read anew when the file has changed.
   [[nodiscard]] std::shared_ptr<const Learned> learned(const ProblemKey& key, MeasureMode mode) const override;
@@ -180,16 +180,16 @@ class Store final : public WinnerSource {
   // Pins and bans.
   struct PinRow {
     Pin pin;
-    /// Without dims where it is of all problems of the spec.
+    /// Without dims: for all problems of the spec.
     ProblemKey key;
   };
-  /// A pin of this moment (`since` 0) stands. Of an older one, from another cache, and the one here the newer stands;
-  /// of two of one second the ban. Interface, implementation and device were stored before, else CacheError.
+  /// Stores a pin of this moment (`since` 0), or one of another cache if it is newer than the one here; of two of one
+  /// second the ban stands. Throws CacheError unless interface, implementation and device are stored.
   void put_pin(const PinRow& row);
   [[nodiscard]] Pins pins(const ProblemKey& key) const override;
-  /// All, also those that are `free`, by spec, device and problem.
+  /// All pins, `free` ones included, by spec, device and problem.
   [[nodiscard]] std::vector<PinRow> list_pins() const;
-  /// Configs of an implementation of that name that were tried on the device, or are spares there, the latest first.
+  /// The configs of an implementation of that name that were tried on the device or are spares there, the latest first.
   [[nodiscard]] std::vector<ConfigId> tried_configs(const ProblemKey& key, const std::string& implementation) const;
   /// Whether there is a binary of a config for some problem of the spec on the device.
   [[nodiscard]] bool has_binary(const ProblemKey& key, const ConfigId& config) const;
@@ -207,7 +207,7 @@ class Store final : public WinnerSource {
   /// The newest of each unit, ordered by it.
   [[nodiscard]] std::vector<ComputeRate> compute_rates(const std::string& device_fingerprint) const;
 
-  /// What applications asked for and did not get exactly (cache/store/job_queue.hpp), the most asked first.
+  /// Shapes that applications asked for without an exact winner (cache/store/job_queue.hpp), the most asked first.
   [[nodiscard]] std::vector<Miss> list_misses() const;
 
   struct Counts {
@@ -220,8 +220,8 @@ class Store final : public WinnerSource {
   void check() const;
   /// Counts commits by other connections and other processes: changes exactly when the file's content did.
   [[nodiscard]] std::int64_t data_version() const;
-  /// True when data_version() cannot tell, and only a new Store on path() shows what is there: another file has taken
-  /// the place of the one that is open (an export renamed over it). Ask this before data_version().
+  /// True when another file has taken the place of the open one (an export renamed over it): data_version() does not
+  /// see that, and only a new Store on path() does. Ask this before data_version().
   [[nodiscard]] bool outdated() const;
 
  private:

@@ -16,7 +16,8 @@ __device__ __forceinline__ void score_again(float (&scores)[Geometry<Config>::kS
                                             const unsigned char* k, int lane) {
   using G = Geometry<Config>;
   using T = typename G::T;
-  using TileQ = MmaTile<T, G::kBlockM, G::kHead>;
+  // A tile of as many rows as lie between its parts.
+  using TileQ = MmaTile<T, static_cast<int>(G::kNextOfQueries / G::kRowBytes), G::kHead>;
   using TileK = MmaTile<T, G::kBlockN, G::kHead>;
 #pragma unroll
   for (int i = 0; i < G::kScores; ++i) scores[i] = 0.0f;

@@ -28,10 +28,9 @@ struct Geometry<Placed<Config>> : Geometry<Config> {
         G::kOnes && G::kStages == 2 && G::kParts == 3 && G::kPartsV == 2 && int{G::kBlockN} == int{G::kBlockM},
   };
   enum : u32 {
-    kPart = G::kBlockN * G::kRowBytes,  // of keys, or values
-    kPartOfQueries = G::kBlockM * G::kRowBytes,
+    kPart = G::kNextOfKeys,  // of keys, or values
     kQueriesAt = kSharesOnes ? 5 * kPart : 0,
-    kNextOfQueries = kSharesOnes ? 4 * kPart : kPartOfQueries,  // from part to part
+    kNextOfQueries = kSharesOnes ? 4 * kPart : u32{G::kNextOfQueries},  // from part to part
     kStageV = G::kBytesV + G::kBytesOnes,
     kTiles = kSharesOnes ? 14 * kPart : G::kBytesQ + G::kStages * (G::kBytesK + kStageV),
     kOwnBytesQ = G::kBytesQ / G::kConsumers,  // of a warpgroup
@@ -48,24 +47,9 @@ struct Geometry<Placed<Config>> : Geometry<Config> {
   // From part to part of a stage's values, and on to the ones.
   __device__ static constexpr u32 next_of_values(u32 stage) { return kSharesOnes && stage == 1 ? 4 * kPart : kPart; }
 
-  // Keys of a stage.
-  struct Keys {
-    unsigned char tiles[kTiles];
-    __device__ __forceinline__ unsigned char* operator[](u32 stage) { return tiles + keys_at(stage); }
-  };
-  // Where a stage's ones are kBytesV further on, as place_ones has them.
-  struct BeforeOnes {
-    unsigned char tiles[kTiles];
-    __device__ __forceinline__ unsigned char* operator[](u32 stage) {
-      return tiles + values_at(stage) + G::kPartsV * next_of_values(stage) - G::kBytesV;
-    }
-  };
-
   struct Storage {
-    union {
+    union {  // without it, the compiler adds up the addresses of queries in another way
       alignas(1024) unsigned char tiles[kTiles];
-      Keys k;
-      BeforeOnes v;
     };
     Work work[G::kWorks];
     u64 full_own_q[G::kConsumers], empty_own_q[G::kConsumers];
@@ -74,10 +58,15 @@ struct Geometry<Placed<Config>> : Geometry<Config> {
     u64 full_q[1], empty_q[1];  // of queries that warpgroups share: run() makes them, and nobody waits
 
     // Rows of a warpgroup.
-    __device__ __forceinline__ unsigned char* queries(int warpgroup) {
+    __device__ __forceinline__ unsigned char* queries(u32 /*stage*/, int warpgroup) {
       return tiles + kQueriesAt + warpgroup * G::kWarpgroupRows * G::kRowBytes;
     }
+    __device__ __forceinline__ unsigned char* keys(u32 stage) { return tiles + keys_at(stage); }
     __device__ __forceinline__ unsigned char* values(u32 stage) { return tiles + values_at(stage); }
+    // The ones are kBytesV further on.
+    __device__ __forceinline__ unsigned char* before_ones(u32 stage) {
+      return tiles + values_at(stage) + G::kPartsV * next_of_values(stage) - G::kBytesV;
+    }
   };
 };
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A block of the wgmma kernel: two warps copy, each warpgroup of consumers has 64 rows. A consumer's products run while it
-// works on the scores of another block of keys:
+// A block of the wgmma kernel: two warps copy, each warpgroup of consumers has 64 rows. A consumer's products run while
+// it works on the scores of another block of keys:
 //
 //   tensor cores   q k₁ᵀ │ q k₂ᵀ  p₁ v₁ │ q k₃ᵀ  p₂ v₂ │ …
 //   consumer             │ softmax 2    │ softmax 3     │
 //
 // and the first block of the next piece follows the last one of a piece in the same way.
 //
-// `Pieces` is where the work comes from: of one problem (wgmma.cu), or of many sequences (attention_varlen). Where it
-// says kEndsFirst (wgmma_wide.cu), queries have one stage, and a piece's last product is started before the next queries
-// are waited for:
+// `Pieces` is where the work comes from: of one problem (wgmma_dense.cuh), or of many sequences (attention_varlen).
+// Where it says kEndsFirst (wgmma_wide.cu), queries have one stage, and a piece's last product is started before the
+// next queries are waited for:
 //
 //   tensor cores   q k₂ᵀ  p₁ v₁ │ p₂ v₂  q′ k₁ᵀ │ q′ k₂ᵀ  p′₁ v₁ │ …
 //   copies                      q′ ──────▶
@@ -46,8 +46,8 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
   using G = Geometry<Config>;
   using T = typename G::T;
   constexpr u32 kPair = 2 * G::kWarpgroup;
-  // Whether the end of a piece has products of its own in the code: 253.5 for 260.1 µs at 192/128, 4 × 2048. Under a mask
-  // it makes no difference.
+  // Whether the end of a piece has products of its own in the code: 253.5 for 260.1 µs at 192/128, 4 × 2048. Under a
+  // mask it makes no difference.
   constexpr bool kOwnProducts = Pieces::kEndsFirst && !G::kSkips;
   // Worked out where they are needed: the loop has no registers to spare for what is needed once a piece.
   const auto lane = [&] { return ptx::opaque(thread) % kWarpSize; };
@@ -262,7 +262,7 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
         if (!lower_weights(rows, scores, rescale, scale.factor)) {
           rows.sum[0] = before[0], rows.sum[1] = before[1];
           rescale[0] = rescale[1] = 1.0f;
-          score_again<Config>(scores, multiplier.own_queries(), storage.k[multiplier.keys.stage], lane());
+          score_again<Config>(scores, multiplier.own_queries(), storage.keys(multiplier.keys.stage), lane());
           finish_scores();
           raise_bases(rows, scores, rescale, scale.factor);
           weigh<G::kLse, false, 0, G::kScores>(rows, scores, scale.factor);
@@ -293,7 +293,7 @@ __device__ __forceinline__ void place_ones(typename Geometry<Config>::Storage& s
   const u32 pair = round_pair<typename G::T>(1.0f, 1.0f);
   for (int i = thread; i < G::kStages * G::kBlockN; i += kConsumerThreads) {
     const int key = i % G::kBlockN;
-    unsigned char* const row = storage.v[i / G::kBlockN] + G::kBytesV + key * G::kRowBytes;
+    unsigned char* const row = storage.before_ones(i / G::kBlockN) + G::kBytesV + key * G::kRowBytes;
     *reinterpret_cast<Bits128*>(row + key % 8 * 16) = {pair, pair, pair, pair};  // the first 8 columns, swizzled
   }
   ptx::fence_shared_to_async();
@@ -326,7 +326,7 @@ __device__ __forceinline__ void run(typename Geometry<Config>::Storage& storage,
       ptx::mbarrier_init(&storage.full_v[stage], 1);
       ptx::mbarrier_init(&storage.empty_v[stage], G::kConsumers * kWarps);
     }
-    pieces.init();
+    pieces.init(storage);
     ptx::fence_mbarrier_init();
   }
   __syncthreads();

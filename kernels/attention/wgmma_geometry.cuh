@@ -53,6 +53,8 @@ struct Geometry {
     kBytesK = kBlockN * kParts * kRowBytes,
     kBytesV = kBlockN * kPartsV * kRowBytes,
     kBytesOnes = kOnes ? kBlockN * kRowBytes : 0,  // one more part of v
+    kNextOfQueries = kBlockM * kRowBytes,          // from part to part
+    kNextOfKeys = kBlockN * kRowBytes,
 
     // Steps of the products' inner dimensions, and what a thread holds of a row block's scores and results.
     kStep = 16,
@@ -80,6 +82,9 @@ struct Geometry {
                                                                          : 212),
                 "scores, weights and results stay in registers");
 
+  // From part to part of a stage's values, and on to the ones.
+  __device__ static constexpr u32 next_of_values(u32 /*stage*/) { return kNextOfKeys; }
+
   struct Storage {
     alignas(1024) unsigned char q[kQueryStages][kBytesQ];
     alignas(1024) unsigned char k[kStages][kBytesK];
@@ -88,6 +93,15 @@ struct Geometry {
     u64 full_q[kQueryStages], empty_q[kQueryStages];
     u64 full_k[kStages], empty_k[kStages];
     u64 full_v[kStages], empty_v[kStages];
+
+    // Rows of a warpgroup.
+    __device__ __forceinline__ unsigned char* queries(u32 stage, int warpgroup) {
+      return q[stage] + warpgroup * kWarpgroupRows * kRowBytes;
+    }
+    __device__ __forceinline__ unsigned char* keys(u32 stage) { return k[stage]; }
+    __device__ __forceinline__ unsigned char* values(u32 stage) { return v[stage]; }
+    // The ones are kBytesV further on.
+    __device__ __forceinline__ unsigned char* before_ones(int stage) { return v[stage]; }
   };
 };
 

@@ -27,7 +27,52 @@ struct Counters {
   }
 };
 
+// Waits until a stage is free; returns the barrier that tells when so many bytes of it have come.
+template <int kStages>
+__device__ __forceinline__ u64* claim(u64 (&full)[kStages], u64 (&empty)[kStages], const Ring<kStages>& ring,
+                                      u32 bytes) {
+  u64* const barrier = &full[ring.stage];
+  ptx::mbarrier_wait(&empty[ring.stage], ring.parity ^ 1);
+  ptx::mbarrier_arrive_expect_tx(barrier, bytes);
+  return barrier;
+}
+
+// The parts of a tile, `next` bytes apart, the first one of which begins at `corner`.
+template <class Config, int kParts, class Corner>
+__device__ __forceinline__ void copy_parts(unsigned char* to, u32 next, const TensorMap& map, Corner corner,
+                                           u64* barrier) {
+#pragma unroll
+  for (int part = 0; part < kParts; ++part) {
+    corner.x = part * Geometry<Config>::kRowElements;
+    tensor_load(to + part * next, map, corner, barrier);
+  }
+}
+
+// A block of keys of one problem, when its stage is free.
 template <class Config>
+__device__ __forceinline__ void copy_keys(typename Geometry<Config>::Storage& storage,
+                                          const Ring<Geometry<Config>::kStages>& keys, const TensorMap& map_k,
+                                          i32 key_head, i32 block, i32 batch) {
+  using G = Geometry<Config>;
+  u64* const full_k = claim(storage.full_k, storage.empty_k, keys, G::kBytesK);
+  copy_parts<Config, G::kParts>(storage.keys(keys.stage), G::kNextOfKeys, map_k,
+                                ptx::BoxCorner{0, key_head, block * G::kBlockN, batch}, full_k);
+}
+
+// The values of that block.
+template <class Config>
+__device__ __forceinline__ void copy_values(typename Geometry<Config>::Storage& storage,
+                                            const Ring<Geometry<Config>::kStages>& values, const TensorMap& map_v,
+                                            i32 key_head, i32 block, i32 batch) {
+  using G = Geometry<Config>;
+  u64* const full_v = claim(storage.full_v, storage.empty_v, values, G::kBytesV);
+  copy_parts<Config, G::kPartsV>(storage.values(values.stage), G::next_of_values(values.stage), map_v,
+                                 ptx::BoxCorner{0, key_head, block * G::kBlockN, batch}, full_v);
+}
+
+// Where `kLate`, a block takes its next piece when it waits for the place of this one's last keys. Taken earlier, short
+// pieces at the end wait for blocks that still have long ones, while others have none.
+template <class Config, bool kLate>
 __device__ __forceinline__ void load_queries_and_keys(typename Geometry<Config>::Storage& storage,
                                                       const TensorMap& map_q, const TensorMap& map_k,
                                                       const Problem& problem, const Counters& counters) {
@@ -48,7 +93,7 @@ __device__ __forceinline__ void load_queries_and_keys(typename Geometry<Config>:
     const Work work = order.work(problem, index);
     storage.work[piece % G::kWorks] = work;
     // On its way while this piece is copied.
-    const u32 next = counters.take();
+    u32 next = kLate ? 0 : counters.take();
 
     ptx::mbarrier_arrive_expect_tx(full_q, G::kBytesQ);
 #pragma unroll
@@ -58,14 +103,8 @@ __device__ __forceinline__ void load_queries_and_keys(typename Geometry<Config>:
     }
     const i32 key_head = work.head / group;
     for (i32 block = work.last_block; block >= work.first_block; --block, keys.advance()) {
-      u64* const full_k = &storage.full_k[keys.stage];
-      ptx::mbarrier_wait(&storage.empty_k[keys.stage], keys.parity ^ 1);
-      ptx::mbarrier_arrive_expect_tx(full_k, G::kBytesK);
-#pragma unroll
-      for (int part = 0; part < G::kParts; ++part) {
-        ptx::tensor_load(storage.k[keys.stage] + part * G::kBlockN * G::kRowBytes, map_k,
-                         {part * G::kRowElements, key_head, block * G::kBlockN, work.batch}, full_k);
-      }
+      if (kLate && block == work.first_block) next = counters.take();
+      copy_keys<Config>(storage, keys, map_k, key_head, block, work.batch);
     }
     index = next;
   }
@@ -86,14 +125,7 @@ __device__ __forceinline__ void load_values(typename Geometry<Config>::Storage& 
     ptx::mbarrier_arrive(&storage.empty_q[queries.stage]);
     const i32 key_head = work.head / group;
     for (i32 block = work.last_block; block >= work.first_block; --block, values.advance()) {
-      u64* const full_v = &storage.full_v[values.stage];
-      ptx::mbarrier_wait(&storage.empty_v[values.stage], values.parity ^ 1);
-      ptx::mbarrier_arrive_expect_tx(full_v, G::kBytesV);
-#pragma unroll
-      for (int part = 0; part < G::kPartsV; ++part) {
-        ptx::tensor_load(storage.v[values.stage] + part * G::kBlockN * G::kRowBytes, map_v,
-                         {part * G::kRowElements, key_head, block * G::kBlockN, work.batch}, full_v);
-      }
+      copy_values<Config>(storage, values, map_v, key_head, block, work.batch);
     }
   }
 }

@@ -35,25 +35,25 @@ struct Multiplier {
 
   // scores = q kᵀ, of the queries and keys whose turn it is.
   __device__ __forceinline__ void start_scores(float (&scores)[G::kScores]) {
-    const u64 q =
-        ptx::matrix_descriptor(storage.q[query_stage()] + warpgroup * G::kWarpgroupRows * G::kRowBytes, 0, kEightRows);
-    const u64 k = ptx::matrix_descriptor(storage.k[keys.stage], 0, kEightRows);
+    const u64 q = ptx::matrix_descriptor(storage.queries(query_stage(), warpgroup), 0, kEightRows);
+    const u64 k = ptx::matrix_descriptor(storage.keys(keys.stage), 0, kEightRows);
     constexpr int kStepsOfPart = G::kRowElements / G::kStep;
     constexpr u32 kStepBytes = G::kRowBytes / kStepsOfPart;
 #pragma unroll
     for (int step = 0; step < G::kSteps; ++step) {
-      const u32 part = static_cast<u32>(step / kStepsOfPart) * G::kRowBytes;
+      const u32 part = static_cast<u32>(step / kStepsOfPart);
       const u32 inside = static_cast<u32>(step % kStepsOfPart) * kStepBytes;
-      ptx::wgmma_shared<T, G::kBlockN>(scores, ptx::advance(q, part * G::kBlockM + inside),
-                                       ptx::advance(k, part * G::kBlockN + inside), step > 0);
+      ptx::wgmma_shared<T, G::kBlockN>(scores, ptx::advance(q, part * G::kNextOfQueries + inside),
+                                       ptx::advance(k, part * G::kNextOfKeys + inside), step > 0);
     }
     ptx::wgmma_commit();
   }
 
-  // results = weights · v, or that added. Where ones stand behind the values, the sums of weights are among the results.
+  // results = weights · v, or that added. Where ones stand behind the values, the weights' sums are among the results.
   __device__ __forceinline__ void start_results(float (&results)[G::kResults], const u32 (&weights)[G::kStepsV][4],
                                                 bool accumulate) {
-    const u64 v = ptx::matrix_descriptor(storage.v[values.stage], G::kBlockN * G::kRowBytes, kEightRows);
+    const u32 stage = values.stage;
+    const u64 v = ptx::matrix_descriptor(storage.values(stage), G::next_of_values(stage), kEightRows);
 #pragma unroll
     for (int step = 0; step < G::kStepsV; ++step) {
       ptx::wgmma_registers<T, G::kColumnsV>(results, weights[step], ptx::advance(v, step * G::kStep * G::kRowBytes),

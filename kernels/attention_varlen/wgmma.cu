@@ -49,7 +49,7 @@ struct PackedPieces {
             to.head_stride,
             to.columns};
   }
-  __device__ __forceinline__ void init() const { ptx::mbarrier_init(&beside.tail, 1); }
+  __device__ __forceinline__ void init(Storage& /*storage*/) const { ptx::mbarrier_init(&beside.tail, 1); }
   __device__ __forceinline__ void load_queries_and_keys(Storage& storage, const TensorMap& map_q,
                                                         const TensorMap& map_k, int lane) const {
     ptx::grid_dependency_wait();

@@ -55,30 +55,21 @@ __device__ __forceinline__ void load_queries_and_keys(typename Geometry<Config>:
     if (lane == 0) {
       const Problem problem = packed.problem_of(sequence);
       const Work work = Order<Config>(problem).work(problem, index - sequence.first_piece);
-      u64* const full_q = &storage.full_q[queries.stage];
       ptx::mbarrier_wait(&storage.empty_q[queries.stage], queries.parity ^ 1);
       storage.work[piece % G::kWorks] = work;
       Beside<Config>::of(storage).pieces[piece % G::kWorks] = {problem, sequence.first_query, sequence.first_key};
       // On its way while this piece is copied.
       next = counters.take();
 
-      ptx::mbarrier_arrive_expect_tx(full_q, G::kBytesQ);
-#pragma unroll
-      for (int part = 0; part < G::kParts; ++part) {
-        ptx::tensor_load(storage.q[queries.stage] + part * G::kBlockM * G::kRowBytes, map_q,
-                         ptx::BoxCorner3{part * G::kRowElements, work.head, sequence.first_query + work.row}, full_q);
-      }
+      ptx::mbarrier_arrive_expect_tx(&storage.full_q[queries.stage], G::kBytesQ);
+      copy_parts<Config, G::kParts>(storage.q[queries.stage], G::kNextOfQueries, map_q,
+                                    ptx::BoxCorner3{0, work.head, sequence.first_query + work.row},
+                                    &storage.full_q[queries.stage]);
       const i32 key_head = work.head / group;
       for (i32 block = work.last_block; block >= work.first_block; --block, keys.advance()) {
-        u64* const full_k = &storage.full_k[keys.stage];
-        ptx::mbarrier_wait(&storage.empty_k[keys.stage], keys.parity ^ 1);
-        ptx::mbarrier_arrive_expect_tx(full_k, G::kBytesK);
-#pragma unroll
-        for (int part = 0; part < G::kParts; ++part) {
-          ptx::tensor_load(storage.k[keys.stage] + part * G::kBlockN * G::kRowBytes, map_k,
-                           ptx::BoxCorner3{part * G::kRowElements, key_head, sequence.first_key + block * G::kBlockN},
-                           full_k);
-        }
+        u64* const full_k = claim(storage.full_k, storage.empty_k, keys, G::kBytesK);
+        copy_parts<Config, G::kParts>(storage.keys(keys.stage), G::kNextOfKeys, map_k,
+                                      ptx::BoxCorner3{0, key_head, sequence.first_key + block * G::kBlockN}, full_k);
       }
     }
     index = __shfl_sync(kFullMask, next, 0);
@@ -128,17 +119,14 @@ __device__ __forceinline__ void load_values(typename Geometry<Config>::Storage& 
         u64* const come = is_tail ? &beside.tail : full_v;
         ptx::mbarrier_wait(&storage.empty_v[values.stage], values.parity ^ 1);
         ptx::mbarrier_arrive_expect_tx(come, G::kBytesV);
-#pragma unroll
-        for (int part = 0; part < G::kPartsV; ++part) {
-          ptx::tensor_load(storage.v[values.stage] + part * G::kBlockN * G::kRowBytes, map_v,
-                           ptx::BoxCorner3{part * G::kRowElements, key_head, first_key + block * G::kBlockN}, come);
-        }
+        copy_parts<Config, G::kPartsV>(storage.values(values.stage), G::next_of_values(values.stage), map_v,
+                                       ptx::BoxCorner3{0, key_head, first_key + block * G::kBlockN}, come);
       }
       if (is_tail) {
         ptx::mbarrier_wait(&beside.tail, tail_parity);
         tail_parity ^= 1;
         const i32 own = end - block * G::kBlockN;
-        clear_values<Config>(storage.v[values.stage], own > 0 ? own : 0, lane);
+        clear_values<Config>(storage.values(values.stage), own > 0 ? own : 0, lane);
         ptx::fence_shared_to_async();
         __syncwarp();
         if (lane == 0) ptx::mbarrier_arrive(full_v);

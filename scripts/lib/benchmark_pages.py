@@ -314,6 +314,8 @@ def facts(result):
     again = f"scripts/benchmark {result['part']}{' --brief' if result['brief'] else ''}"
     if result.get("budget"):
         again += f" --budget {result['budget']}"
+    if result.get("specs"):
+        again += f" --specs {quoted(result['specs'])}"
     if result["part"] == "untuned":
         again += f" --drawn {result['figures']['specs'][0]['asked']}"
     driver = f", driver {result['driver']}" if result["driver"] else ""

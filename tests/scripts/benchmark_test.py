@@ -205,10 +205,10 @@ class Pages(unittest.TestCase):
 
 
 class Measuring(unittest.TestCase):
-    def bench(self, folder, answer, brief=True, drawn=None):
+    def bench(self, folder, answer, brief=True, drawn=None, cells=None, specs=None):
         """One whose commands are not run but answered; the programs are there."""
         options = argparse.Namespace(program=None, cache=None, commit="c0ffee", brief=brief, timeout=60, budget=None,
-                                     drawn=drawn, cells=None)
+                                     drawn=drawn, cells=cells, specs=specs)
         with mock.patch.object(benchmark, "find", lambda name, _=None: benchmark.Place(f"/opt/{name}", name[4:])):
             bench = benchmark.Bench(options, folder)
         calls = []
@@ -263,6 +263,32 @@ class Measuring(unittest.TestCase):
         softmax = [words for words in calls if words[1:3] == ["regret", "softmax"]]
         self.assertEqual([words[words.index("--into") + 1] for words in softmax], ["judged-softmax.db"] * 2)
         self.assertEqual([(each["served"], each["asked"]) for each in made[:2]], [("exported", 16), ("jit", 16)])
+
+    def test_of_untuned_shapes_go_on_from_the_specs_that_a_folder_has(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for asked in (2, 0):
+                bench, calls = self.bench(folder, lambda *_: json.dumps({"rows": [{"loss": 0.25}]}), brief=False,
+                                          cells=folder, specs="^rope")
+                # What was called, as run() notes it.
+                answer = bench.run
+                bench.run = lambda *words, **how: (bench.commands.append(words[1]), answer(*words, **how))[1]
+                made = benchmark.untuned(bench)["specs"]
+                self.assertEqual([each["spec"] for each in made], ["rope style=halved norm=no"] * 2)
+                self.assertEqual(sum("regret" in words for words in calls), asked)
+                self.assertEqual(bench.commands.count("regret"), 2, "the page shows what measured it")
+            bench.options.commit = "another"
+            benchmark.untuned(bench)
+            self.assertEqual(sum("regret" in words for words in calls), 2)
+
+    def test_count_the_seconds_of_the_cells_that_a_folder_has(self):
+        with tempfile.TemporaryDirectory() as folder, \
+                mock.patch.object(benchmark.report, "load", lambda _: [{"commit": "c0ffee", "seconds": 2.5},
+                                                                       {"commit": "another", "seconds": 9}]):
+            (pathlib.Path(folder) / "gemm").mkdir()
+            bench, _ = self.bench(folder, lambda *_: "", cells=folder)
+            for part, seconds in (("gemm", 2.5), ("rows", 0)):
+                bench.begin(part)
+                self.assertEqual(bench.kept_seconds, seconds)
 
     def test_of_gradients_sweep_the_copies_of_their_cells_before(self):
         with tempfile.TemporaryDirectory() as folder, \

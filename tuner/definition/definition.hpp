@@ -67,11 +67,11 @@ struct Reference {
   bool sampled = false;
 };
 
-/// Another op whose trials tell of this one's configs (`learns_from`). Its formulas see the other's names, which its
-/// own definition knows.
+/// Another op whose trials teach this op's model (`learns_from`). The formulas see the names of the other op's
+/// definition.
 struct LearnsFrom {
   std::string op;
-  /// Nothing: all its problems tell.
+  /// Nothing: all problems of the other op teach.
   std::optional<Formula> when{};
   /// This op's dims, in its order.
   std::vector<Formula> dims{};
@@ -85,14 +85,14 @@ struct OpDefinition {
   std::filesystem::path file;
   Formula bytes;
   Formula flops;
-  /// True where tensor cores may compute the operations, whatever an implementation does; nothing: nowhere.
+  /// Whether tensor cores may compute the operations, whatever an implementation does; nothing: never.
   std::optional<Formula> tensor_cores{};
   Reference reference;
   /// In the definition's order. Every dtype has a tolerance whatever the attributes are.
   std::vector<ToleranceTable> tolerance;
   /// The data that configs are verified on and measured with.
   Samples samples;
-  /// How many kinds of data its formulas tell apart by `draw`: 1 … draws. A config is measured on all alike.
+  /// The number of kinds of data that formulas tell apart by `draw`: 1 … draws. A config is measured on all equally.
   std::int64_t draws = 1;
   /// Further data that configs are verified on, each as complete as the first.
   std::vector<NamedSamples> more_samples{};
@@ -101,32 +101,32 @@ struct OpDefinition {
   std::vector<std::pair<std::string, std::string>> grid;
   std::vector<std::pair<std::string, std::string>> emulator_grid;
   std::vector<Implementation> implementations;
-  /// The op's one fallback: legal for every dims ≥ 1, no specialised dims.
+  /// The op's one fallback: legal in the whole domain, no specialised dims.
   Config base;
-  /// Attributes with whose first values a problem is searched first; with others, only what led there is tried.
+  /// Attributes for whose other values a search tries only the leaders of the same problem with first values.
   std::vector<std::string> follows{};
-  /// Ops that teach what this one's own trials are too few to tell.
+  /// Ops whose trials also teach this op's model.
   std::vector<LearnsFrom> learns_from{};
-  /// The launches that it takes the place of; nothing: the definition does not say.
+  /// The launches that the op replaces; nothing: the definition does not say.
   std::optional<Fusion> fusion{};
 
   [[nodiscard]] const Implementation& implementation(std::string_view name) const;  ///< Throws UsageError, suggests.
   /// The problem whose leaders are tried for this one: with the first values of `follows`. Itself where it has these.
   [[nodiscard]] Problem followed(Problem problem) const;
-  /// Fewest bytes a problem moves; its floating-point operations. The mean over the draws, where they depend on what
-  /// inputs hold. Throw DefinitionError on overflow.
+  /// The fewest bytes that a problem moves, and its floating-point operations: the mean over the draws, if they depend
+  /// on the contents of inputs. Throw DefinitionError on overflow.
   [[nodiscard]] std::int64_t bytes_of(const Problem& problem) const;
   [[nodiscard]] std::int64_t flops_of(const Problem& problem) const;
   /// The unit of a device whose rate bounds the operations, as in ComputeRate: kFp32, or tensor cores with the dtype.
   [[nodiscard]] std::string unit_of(const Problem& problem) const;
-  /// Of an output of type `output`: from the first table that counts for the problem and has the argument of that name,
-  /// else this type, else the op's dtype; exact equality where no table has any.
+  /// The tolerance of an output of type `output`, of the first table that counts for the problem: under the argument's
+  /// name, else this type, else the op's dtype; exact equality if no table has any.
   [[nodiscard]] Tolerance tolerance_of(const Problem& problem, DType output, const std::string& argument = {}) const;
 };
 
-/// The hashes of its implementations and nothing else: what tells whether something was measured with the sources of
-/// today, in a fraction of the time. The rest is not validated; an implementation whose files cannot be read has none.
-/// Throws DefinitionError for what is not TOML.
+/// Reads the hashes of a definition's implementations alone, in a fraction of the time: they tell whether a trial is of
+/// the current sources. Validates nothing else; an implementation whose files cannot be read has no hash. Throws
+/// DefinitionError for a file that is not TOML.
 [[nodiscard]] std::vector<std::string> implementation_hashes(const std::filesystem::path& toml_file,
                                                              const std::vector<std::filesystem::path>& kernel_dirs);
 

@@ -22,7 +22,7 @@ namespace tilewright {
 
 using Address = std::uint64_t;
 
-/// DeviceError::status() where memory does not suffice, on the emulator too: CUDA_ERROR_OUT_OF_MEMORY.
+/// DeviceError::status() when memory does not suffice, on the emulator too: CUDA_ERROR_OUT_OF_MEMORY.
 inline constexpr int kOutOfMemory = 2;
 
 /// Memory of a device, freed with it. Addresses are multiples of 256.
@@ -72,9 +72,9 @@ struct RoundsRequest {
   /// Rotated over, in order.
   std::span<const LaunchArgs> sets;
   std::span<const Restore> restore;
-  /// Launched one by one behind a cleared cache, and no graph is made of them: ready at once, but where a kernel is
-  /// shorter than the host's part of a launch it is the host that is timed. Good enough to tell how long a round should
-  /// be.
+  /// Launches one by one behind a cleared cache, without a graph: ready at once, but a kernel shorter than the host's
+  /// part of a launch gets the host's time. Good enough for an estimate of how many launches make a round of the wanted
+  /// length.
   bool loose = false;
 };
 
@@ -124,8 +124,8 @@ class Device {
                                                             std::span<const Address> destinations,
                                                             std::span<const Address> sources, std::size_t bytes) = 0;
 
-  /// Fills, sums and compares tensors where they are (device/tensor_tools.hpp). On the host unless a device knows
-  /// better.
+  /// Tools that fill, sum and compare tensors where they are (device/tensor_tools.hpp); on the host unless a device
+  /// overrides it.
   [[nodiscard]] virtual TensorTools& tools();
 
  private:
@@ -143,8 +143,8 @@ struct DeviceSight {
   int gpus = 0;
 };
 
-/// Of the device that open_device would open by this name, if that is a GPU that is there: it is not opened, so this
-/// takes little time whatever the GPU is at.
+/// Looks at the GPU that open_device would open by this name; nothing: there is none. Does not open it, so it takes
+/// little time on a busy GPU, too.
 [[nodiscard]] std::optional<DeviceSight> see_device(std::string_view name);
 
 /// "auto" (the first GPU, else the emulator), "cpu", "cuda" or "cuda:N". Throws UsageError for another word and

@@ -9,7 +9,7 @@
 #include "cache/model/records.hpp"
 #include "tuner/device/device.hpp"
 
-/// Measuring: how often a unit of work is repeated and what is made of the samples (docs/measuring.md).
+/// Measuring: how often a unit of work is repeated, and the statistics of its rounds (docs/measuring.md).
 namespace tilewright {
 
 struct StopRule {
@@ -19,13 +19,13 @@ struct StopRule {
   int max_rounds = 200;
   /// Of one measurement, warm-up included.
   std::chrono::nanoseconds budget = std::chrono::milliseconds(60);
-  /// How long the device rests after each round, in lengths of that round, 100 ms at most: what keeps kernels that
-  /// compute without a pause below the power limit. Rests count towards the budget.
+  /// The rest after each round, in lengths of that round, 100 ms at most: it keeps kernels that compute without a pause
+  /// below the power limit. Rests count towards the budget.
   int rest = 0;
-  /// Under load: the device has worked for so long before the first round that counts, and never rests. 0: as above.
+  /// Under load: the device works for so long before the first counted round, and does not rest. 0: as above.
   std::chrono::nanoseconds load{0};
-  /// Measuring gives up a config with its first round that is slower than this. The warm-up round may be that round,
-  /// and then counts. 0: never.
+  /// Measuring gives a config up at the first round that is slower than this. The warm-up round may be that one, and
+  /// then counts. 0: never.
   double give_up_ns = 0;
 };
 
@@ -43,14 +43,14 @@ struct StopRule {
 [[nodiscard]] StopRule sustained(StopRule rule);
 
 /// Runs one warm-up round, or as many as the rule's load takes, then rounds until the rule says stop: at least 3,
-/// whatever the budget, unless it allows fewer or gives up. A warm-up round that takes the whole budget, and 100 ms, is
-/// one of them. `interrupted` (may be empty) ends it early, then with what there is: a Timing without rounds when there
-/// is nothing.
+/// whatever the budget, unless it allows fewer or gives up. A warm-up round that takes the whole budget and 100 ms
+/// counts as one of them. `interrupted` (may be empty) ends it early; the Timing then has the rounds made so far,
+/// perhaps none.
 [[nodiscard]] Timing measure(Rounds& rounds, const StopRule& rule, const std::function<bool()>& interrupted = {});
 
-/// Rounds of several in turns (A B C A B C…): as many of each, so that whatever drifts is the same for all. One Timing
-/// for each, in their order, rounds in the order in which they ran. Ends when the rule is kept by every one of them,
-/// with a budget of the rule's for each.
+/// Runs rounds of several in turns (A B C A B C…), equally many of each, so that a drift is the same for all. Returns a
+/// Timing for each, in their order, rounds in the order in which they ran. Ends when each of them keeps the rule, with
+/// the rule's budget for each.
 [[nodiscard]] std::vector<Timing> measure_together(std::span<Rounds* const> rounds, const StopRule& rule,
                                                    const std::function<bool()>& interrupted = {});
 

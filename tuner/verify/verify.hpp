@@ -17,11 +17,11 @@ namespace tilewright {
 struct OutputErrors {
   std::string output;
   DType type = DType::f32;
-  /// Compared with the reference, and those that are off.
+  /// The elements compared with the reference, and the wrong ones among them.
   std::int64_t elements = 0;
   std::int64_t wrong = 0;
   Accuracy accuracy{};
-  /// Of every element; of the norm-wise error.
+  /// The limits of each element and of the norm-wise error.
   Tolerance tolerance{};
   double norm_limit = 0;
 };
@@ -46,26 +46,26 @@ struct Verdict {
 [[nodiscard]] double norm_limit(DType type, const Tolerance& tolerance) noexcept;
 
 /// Holds a problem's inputs and its reference output for each sample of the definition; made once a problem, used for
-/// every config. Of tensors with strides there is one of each for every alignment that configs claim of these, made
-/// when the first such config comes. Belongs to the device's thread.
+/// all its configs. Tensors with strides are made once for each alignment that configs claim of the strides, when the
+/// first such config comes. Belongs to the device's thread.
 class Verifier {
  public:
   /// Runs the op's reference kernel on each sample. `reference` is its binary, by generate_reference
-  /// (compile/source.hpp); `definition` must outlive the verifier. `got_on` is called after each run of it, also of
-  /// those that a check needs first: they may take long. Throws Error when the reference itself is at fault: it leaves
+  /// (compile/source.hpp); `definition` must outlive the verifier. `got_on` is called after each run of the reference,
+  /// those within check() included: a run may take long. Throws Error when the reference itself is at fault: it leaves
   /// elements unwritten, or writes elsewhere.
   Verifier(
       Device& device, const OpDefinition& definition, const Problem& problem, CompileResult reference,
       ArgumentSet::Options options = {}, std::function<void()> got_on = [] {});
   ~Verifier();
 
-  /// Poisons the outputs, runs, compares; sample by sample, until one is wrong. A DeviceError of the run propagates: it
-  /// is the caller's to call it a crash. Whatever a config destroyed is made anew before the next one runs. Throws
+  /// Poisons the outputs, runs and compares, sample by sample, until one is wrong. A DeviceError of the run propagates:
+  /// the caller decides whether it is a crash. What a config destroyed is made anew before the next one runs. Throws
   /// UsageError when an argument is not aligned as the config needs (Options::misalign_elements).
   [[nodiscard]] Verdict check(DeviceExecutable& executable, std::span<const Address> workspaces = {});
 
-  /// True when what results are compared with is still what the reference computed: a config may write anywhere. One
-  /// that is judged wrong when this is false may be right.
+  /// True while the stored reference outputs are intact: a config may write anywhere. A verdict "wrong" does not count
+  /// when this is false.
   [[nodiscard]] bool sound();
 
  private:

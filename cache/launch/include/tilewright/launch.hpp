@@ -32,27 +32,27 @@ struct LaunchOptions {
   std::string device = {};
   /// Use the cache even where other users can write it.
   bool allow_shared_cache = false;
-  /// Milliseconds between looks for a newer cache, which is then used as after refresh(); 0: none.
+  /// Milliseconds between looks for a newer cache, each as by refresh(); 0: none.
   int watch_ms = 0;
   /// The file of misses, or "off"; empty: as TILEWRIGHT_MISSES says. See tw_options.
   std::string misses = {};
-  /// The file that serves where the cache cannot; empty: the shipped winners where no cache is named. See tw_options.
+  /// The file that serves where the cache cannot; empty: the shipped winners if no cache is named. See tw_options.
   std::string fallback = {};
-  /// Compile configs for shapes that were never tuned, on a thread of the launcher's. See tw_options.
+  /// Compile configs for untuned shapes, on a thread of the launcher. See tw_options.
   bool jit = false;
-  /// For jit: folders of ops, parted by ':'. See tw_options.
+  /// For jit: folders of ops, separated by ':'. See tw_options.
   std::string ops = {};
-  /// "sha256:…": this snapshot and no other, none that is newer; empty: as TILEWRIGHT_SNAPSHOT says. See tw_options.
+  /// "sha256:…": this snapshot and no other; empty: as TILEWRIGHT_SNAPSHOT says. See tw_options.
   std::string snapshot = {};
 };
 
-/// The values that ranks of a job compare. See tw_snapshot.
+/// The file and the plans that serve, for ranks of a job to compare. See tw_snapshot.
 struct ServedSnapshot {
   std::string cache;         ///< the file
-  std::string snapshot;      ///< "sha256:…"; empty where it is none
-  bool pinned = false;       ///< it was asked for by this hash
-  double plans = 0;          ///< shapes that the launcher has the plan of
-  std::string plans_digest;  ///< the same where the same shapes are served alike
+  std::string snapshot;      ///< "sha256:…"; empty: tuners write the file
+  bool pinned = false;       ///< it was opened by this hash
+  double plans = 0;          ///< the number of the launcher's plans
+  std::string plans_digest;  ///< equal on ranks that launched the same shapes and are served alike
 };
 
 /// The config that serves a shape, and how well it fits.
@@ -62,18 +62,18 @@ struct ServedConfig {
   std::string freshness;   ///< fresh, stale
   std::string device_fit;  ///< same device, same architecture
   std::string match;       ///< the three in words
-  std::string device;      ///< the fingerprint that was asked for
+  std::string device;      ///< the fingerprint of the device that the answer is for
   std::string cache;       ///< the file that serves
-  std::string tuned_for;   ///< the problem that the times below are of
-  double median_ns = 0;    ///< 0: nobody timed it there
+  std::string tuned_for;   ///< the problem of the times below
+  double median_ns = 0;    ///< 0: not timed
   double low_ns = 0;       ///< 95 % interval of the median
   double high_ns = 0;
   double base_ns = 0;        ///< the op's base on the same problem; 0 when unknown
   double bytes = 0;          ///< of this shape: its arguments, each read or written once
-  double expected_ns = 0;    ///< at this shape, where it was not tuned; 0: measured, or not known
-  double expected_loss = 0;  ///< how much slower than the fastest, 0.03 for 3 %; 0: as before
-  std::string expected_by;   ///< what these two rest on; empty: the shape was tuned
-  std::string json;          ///< all that tw_query says
+  double expected_ns = 0;    ///< at this untuned shape; 0: the shape was tuned, or nothing is known
+  double expected_loss = 0;  ///< against the fastest config, 0.03 for 3 % slower; 0 likewise
+  std::string expected_by;   ///< the source of these two; empty: the shape was tuned
+  std::string json;          ///< the whole answer of tw_query
 
   [[nodiscard]] bool is_served() const noexcept { return !config.empty(); }
 };
@@ -116,6 +116,7 @@ class Op {
     detail::check(tw_launch(op_, stream, dims.data(), dims.size(), pointers, sizeof...(Arguments)));
   }
 
+  /// Tells what serves this shape; see tw_query.
   [[nodiscard]] ServedConfig match(const Shape& dims) const {
     char* json = nullptr;
     detail::check(tw_query(op_, dims.data(), dims.size(), &json));
@@ -142,6 +143,7 @@ class Op {
 
   /// Makes the first launch of this shape in the current context as quick as any other.
   void preload(const Shape& dims) const { detail::check(tw_preload(op_, dims.data(), dims.size())); }
+  /// The workspace that this shape needs on a stream; see tw_workspace_bytes.
   [[nodiscard]] std::size_t workspace_bytes(const Shape& dims) const {
     std::size_t bytes = 0;
     detail::check(tw_workspace_bytes(op_, dims.data(), dims.size(), &bytes));
@@ -166,6 +168,7 @@ class Op {
   std::shared_ptr<const std::vector<detail::ArgumentType>> types_;
 };
 
+/// An open cache. A value that is cheap to copy; it is closed with its last copy and Op.
 class Launcher {
  public:
   /// Opens the default cache.
@@ -193,8 +196,8 @@ class Launcher {
   /// "softmax[dtype=bf16]"; with "softmax@INTERFACE[dtype=bf16]" only if the op's arguments are still those.
   [[nodiscard]] Op op(const std::string& spec) const { return Op(launcher_, spec); }
 
-  /// Loads what launches of these shapes need in the current context, so that the first of each is as quick as any
-  /// other and may be captured without a pause.
+  /// Loads the kernels of these shapes into the current context, so that each first launch is as quick as any other and
+  /// may be captured without a pause.
   void preload(const std::string& spec, const std::vector<Shape>& shapes) const {
     const Op preloaded = op(spec);
     for (const Shape& shape : shapes) preloaded.preload(shape);
@@ -203,8 +206,7 @@ class Launcher {
   /// Picks up a newer cache; launches go on meanwhile. On failure the old state stays in use.
   void refresh() const { detail::check(tw_refresh(launcher_.get())); }
 
-  /// Which file serves, and a digest of what it served so far, for ranks to compare. Reads the whole file the first
-  /// time.
+  /// Tells the file that serves, and a digest of what it served so far. Reads the whole file the first time.
   [[nodiscard]] ServedSnapshot snapshot() const {
     char* json = nullptr;
     detail::check(tw_snapshot(launcher_.get(), &json));
@@ -217,11 +219,12 @@ class Launcher {
             .plans_digest = fields.text("plans_digest")};
   }
 
-  /// Memory of the caller's for launches on `stream`; null: the launcher's own. See tw_set_workspace.
+  /// Gives launches on `stream` memory of the caller; null: the launcher's own again. See tw_set_workspace.
   void set_workspace(void* stream, void* memory, std::size_t bytes) const {
     detail::check(tw_set_workspace(launcher_.get(), stream, memory, bytes));
   }
 
+  /// Counts lookups since the launcher was opened; see tw_counts.
   [[nodiscard]] AnswerCounts counts() const {
     char* json = nullptr;
     detail::check(tw_counts(launcher_.get(), &json));
@@ -236,7 +239,7 @@ class Launcher {
             .same_architecture = count("same_architecture")};
   }
 
-  /// For the C functions.
+  /// The launcher for the C functions; it stays this object's.
   [[nodiscard]] tw_launcher* get() const noexcept { return launcher_.get(); }
 
  private:

@@ -18,8 +18,8 @@
  * being done, to what, and why it failed. Nothing is thrown across this interface. A null pointer where none is allowed
  * is TW_ERROR_USAGE. After a failure, `out` or `json` is null or 0.
  *
- * Processes: a child made by fork has no launcher. A call with one of its parent's is TW_ERROR_DEVICE there, but
- * tw_close, which does nothing. The child opens its own.
+ * Processes: a child made by fork has no launcher. There a call with a launcher of its parent is TW_ERROR_DEVICE, and
+ * tw_close does nothing. The child opens its own.
  *
  * Threads: any number of threads may use one launcher and one op at the same time, on any streams, contexts and
  * devices, tw_refresh included. Only tw_close must wait until no other call is running.
@@ -44,13 +44,13 @@ enum {
   TW_ERROR_INTERNAL = 6   /* out of host memory, or a mistake of this library */
 };
 
-/* What tw_open_with takes. Set it to zero, then `size`, then what is wanted:
+/* The options of tw_open_with. Set them to zero, then `size`, then the fields that differ from the default:
  *   tw_options options = {0};
  *   options.size = sizeof options;
  * Zero is the default of every field. A program that was built with another version of this header may pass its options
- * here: fields that it did not have are zero, and fields that this library does not have must be. */
+ * here: fields that it lacks are zero, and fields that this library lacks must be zero. */
 typedef struct tw_options {
-  /* sizeof(tw_options) of the program: tells the library which fields there are. */
+  /* sizeof(tw_options) of the program: tells the library which fields it has. */
   size_t size;
   /* The cache file, or a bundle (`tilewright export --bundle`): the file tells which. NULL: $TILEWRIGHT_CACHE, else
    * $XDG_CACHE_HOME/tilewright/cache.db, else ~/.cache/tilewright/cache.db. */
@@ -62,26 +62,24 @@ typedef struct tw_options {
   /* Not 0: use the cache even where other users can write it. Its binaries run on the GPU with this program's rights,
    * so such a cache is refused otherwise. The environment variable TILEWRIGHT_ALLOW_SHARED_CACHE=1 does the same. */
   int allow_shared_cache;
-  /* The file of misses, for `tilewright sweep --misses`: shapes that a launch or tw_preload asked for and for which
-   * neither the cache nor the fallback has an exact winner on this GPU. Written at a shape's first launch. A file that
-   * cannot be used fails no launch. "off": none. NULL: $TILEWRIGHT_MISSES, else $XDG_CACHE_HOME/tilewright/misses, else
+  /* The file of misses, for `tilewright sweep --misses`. A miss is a shape of a launch or tw_preload without an exact
+   * winner for this GPU in cache and fallback; it is written at the shape's first launch. A file that cannot be used
+   * fails no launch. "off": none. NULL: $TILEWRIGHT_MISSES, else $XDG_CACHE_HOME/tilewright/misses, else
    * ~/.cache/tilewright/misses. */
   const char* misses;
-  /* Milliseconds between looks for a newer cache, by a thread of the launcher's that then does what tw_refresh does. A
-   * cache that cannot be used leaves the old state, and tw_refresh says why. 0: tw_refresh alone. */
+  /* Milliseconds between looks for a newer cache: a thread of the launcher then does as tw_refresh. A cache that cannot
+   * be used leaves the old state, and tw_refresh says why. 0: tw_refresh alone. */
   int watch_ms;
-  /* A second cache or bundle, opened when it is first needed. It serves everything while the cache is missing, damaged,
-   * of another version or not to be trusted; otherwise what the cache cannot launch on this GPU, and shapes that the
-   * fallback fits better (docs/untuned.md). tw_query says which of the two serves, and why. tw_refresh tries an
-   * unusable file again. NULL: the shipped winners (docs/launch.md) where `cache` is NULL and $TILEWRIGHT_CACHE is not
-   * set, else none. */
+  /* A second cache or bundle, opened at its first need. It serves what the cache cannot launch on this GPU, shapes that
+   * it fits better (docs/untuned.md), and everything while the cache is missing, damaged, of another version or
+   * writable by others. tw_query names the file that serves, and why. tw_refresh tries an unusable file again. NULL:
+   * the shipped winners (docs/launch.md) if `cache` is NULL and $TILEWRIGHT_CACHE is not set, else none. */
   const char* fallback;
-  /* Not 0: compile configs that would serve untuned shapes better, on a thread of the launcher's, and serve them from
-   * then on; no launch waits. Needs libtilewright-jit.so, NVRTC, and the sources of the ops as the cache was tuned
-   * with. Opening fails (TW_ERROR_USAGE) without the first; tw_query tells of the others. At most 1024 configs a
-   * launcher. */
+  /* Not 0: a thread of the launcher compiles configs that would serve untuned shapes better, at most 1024, and serves
+   * them from then on; no launch waits. Needs libtilewright-jit.so, NVRTC, and the sources of the ops that the cache
+   * was tuned with. Opening fails (TW_ERROR_USAGE) without the library; tw_query reports missing NVRTC and sources. */
   int jit;
-  /* For jit: folders of ops, parted by ':', that are searched before the built-in ones. NULL: none. */
+  /* For jit: folders of ops, separated by ':', searched before the built-in ones. NULL: none. */
   const char* ops;
   /* "sha256:" and 64 digits: opens the snapshot with this hash and no other, so that all ranks of a job have the same.
    * It is snapshots/HASH.db beside the cache, where `tilewright pull` keeps it, else the cache itself. The file is read
@@ -103,27 +101,28 @@ int tw_open_with(const tw_options* options, tw_launcher** out);
  * for a compile of tw_options.jit that is under way. NULL does nothing. */
 void tw_close(tw_launcher* launcher);
 
-/* The op named by `spec`: "softmax[dtype=bf16]", "gemm[dtype=bf16,act=gelu]". Omitted attributes take their defaults.
- * The same spec gives the same op, which belongs to the launcher and ends with tw_close.
+/* Finds the op that `spec` names: "softmax[dtype=bf16]", "gemm[dtype=bf16,act=gelu]". Omitted attributes take their
+ * defaults. The same spec gives the same op, which belongs to the launcher and ends with tw_close.
  * "softmax@INTERFACE[dtype=bf16]", with the 32 digits that tw_op_describe gives, is refused (TW_ERROR_INTERFACE) unless
  * the op's dims and arguments are those that the application was written for. TW_ERROR_USAGE for an op, dtype,
  * attribute or value that the cache does not know, with the nearest name. From any thread; takes a lock. */
 int tw_op_get(tw_launcher* launcher, const char* spec, tw_op** out);
 
-/* The op in words, as JSON: "op", "spec", "interface", "dims" (names in call order), "bucketed" (dims of which one plan
- * serves all extents of a bucket, where there are any), and "args": of each argument of a call "name", "role" (in, out,
- * inout, scalar), "type" (bf16, f32, i64...) and "bytes" of one element. A tensor also has "shape" (its extents as
- * formulas over the dims, slowest first), "align" (its address is a multiple of so many bytes) and "alias" (the inputs
- * that it may be). Where its rows may lie apart it has "pitch", the name of the scalar with the elements from one row's
- * start to the next's, or "strides", the names for each extent but the last. The text belongs to the caller: tw_free.
- * From any thread. */
+/* Describes the op as JSON: "op", "spec", "interface", "dims" (names in call order), "bucketed" (dims of which one plan
+ * serves all extents of a bucket, if there are any), and "args": each argument's "name", "role" (in, out, inout,
+ * scalar), "type" (bf16, f32, i64...) and "bytes" of one element. A tensor also has "shape" (its extents as formulas
+ * over the dims, slowest first), "align" (its address is a multiple of so many bytes) and "alias" (the inputs that it
+ * may be). If its rows may lie apart it has "pitch", the name of the scalar with the elements from one row's start to
+ * the next's, or "strides", the names for each extent but the last. The text belongs to the caller: tw_free. From any
+ * thread. */
 int tw_op_describe(tw_op* op, char** json);
 
-/* The dims of a call, from the extents of its tensors: shapes[i] points at the ranks[i] extents of the i-th argument,
- * slowest first; those of scalars are not read. A tensor with more extents than the op gives it has its leading ones
- * multiplied: {batch, rows, cols} is {batch * rows, cols}. `dims` takes n_dims numbers, as many as the op has.
- * TW_ERROR_USAGE when tensors disagree, when one has too few extents, when a dim is < 1 or does not follow from them,
- * and when n_args or n_dims is not the op's. From any thread; reads no file. Keep the answer for shapes that recur. */
+/* Finds the dims of a call from the extents of its tensors: shapes[i] points at the ranks[i] extents of the i-th
+ * argument, slowest first; those of scalars are not read. A tensor with more extents than the op gives it has its
+ * leading ones multiplied: {batch, rows, cols} is {batch * rows, cols}. `dims` takes n_dims numbers, as many as the op
+ * has. TW_ERROR_USAGE when tensors disagree, when one has too few extents, when a dim is < 1 or does not follow from
+ * them, and when n_args or n_dims is not the op's. From any thread; reads no file. Keep the answer for shapes that
+ * recur. */
 int tw_op_dims(tw_op* op, const int64_t* const* shapes, const size_t* ranks, size_t n_args, int64_t* dims,
                size_t n_dims);
 
@@ -136,25 +135,25 @@ int tw_op_dims(tw_op* op, const int64_t* const* shapes, const size_t* ranks, siz
  * something could not be read besides, TW_ERROR_DEVICE without a context or when the driver fails. */
 int tw_launch(tw_op* op, void* cu_stream, const int64_t* dims, size_t n_dims, void* const* args, size_t n_args);
 
-/* What serves a launch of this shape with fully aligned arguments, as a flat JSON object: "config", how well it fits
- * ("fit", "freshness", "device_fit"), its times and where they are from, or "why" nothing serves. docs/launch.md lists
+/* Tells what serves a launch of this shape with fully aligned arguments, as a flat JSON object: "config", how well it
+ * fits ("fit", "freshness", "device_fit"), its times and their source, or "why" nothing serves. docs/launch.md lists
  * the fields ("The answer of a query"). Needs no GPU when the options name a device. The text belongs to the caller:
  * tw_free. From any thread; takes a lock. TW_ERROR_USAGE for wrong dims or an unknown device, TW_ERROR_DEVICE when no
- * device is named and there is none. */
+ * device is named and the machine has none. */
 int tw_query(tw_op* op, const int64_t* dims, size_t n_dims, char** json);
 
-/* Loads what tw_launch needs for this shape and fully aligned arguments in the current context, so that its first
- * launch is as quick as any other. Workspace, if any, is there for one more stream or captured graph that has none.
- * From any thread; takes a lock. Fails as tw_launch does. */
+/* Loads the kernel of this shape with fully aligned arguments into the current context, so that its first launch is as
+ * quick as any other. Allocates workspace, if the op needs any, for one more stream or captured graph. From any thread;
+ * takes a lock. Fails as tw_launch does. */
 int tw_preload(tw_op* op, const int64_t* dims, size_t n_dims);
 
-/* Looks up anew how the shapes are served that were launched or preloaded, if winners of the cache have changed, a
- * sweep into it has ended, or another file has taken its place. The calling thread does so one shape after the other, a
- * millisecond or so each. Other launches go on: each is served wholly as before or wholly as the cache says now, and
- * only the first launch of a shape may wait for one such look. Loaded kernels stay loaded until tw_close. A shape that
- * nothing can serve any more is an error at its next launch. Without this call only new shapes are looked up. From any
- * thread, with any context current or none; one refresh at a time. When the new file cannot be used (TW_ERROR_CACHE),
- * all is served as before and the error says why. */
+/* Looks up all launched and preloaded shapes again, if winners of the cache have changed, a sweep into it has ended, or
+ * another file has taken its place. The calling thread looks up one shape after the other, about a millisecond each.
+ * Other launches go on: each is served wholly as before or wholly as the cache says now. Only a shape's first launch
+ * may wait for one such look-up. Loaded kernels stay loaded until tw_close. A shape that nothing serves any more fails
+ * at its next launch. Without this call only new shapes are looked up. From any thread, with any context current or
+ * none; one refresh at a time. TW_ERROR_CACHE when the new file cannot be used: all is served as before, and the error
+ * says why. */
 int tw_refresh(tw_launcher* launcher);
 
 /* Counts the lookups since the launcher was opened by how well the answer fits: a flat JSON object with "exact",
@@ -164,34 +163,33 @@ int tw_refresh(tw_launcher* launcher);
  * any thread; takes a lock. */
 int tw_counts(tw_launcher* launcher, char** json);
 
-/* What ranks of a job compare, as a flat JSON object: "cache" (the file), "snapshot" ("sha256:" and its hash; null
- * where tuners write the file or it has changed since it was read, as "why" says), "pinned" (it was opened by this
- * hash), "plans" (shapes of which the launcher has the plan, in all contexts) and "plans_digest" (32 digits over the
- * config and binary of each of them: the same where the same shapes were launched and are served alike, in any order).
- * Reads the whole file the first time. The text belongs to the caller: tw_free. From any thread; takes a lock. */
+/* Tells ranks of a job whether they are served alike, as a flat JSON object: "cache" (the file), "snapshot" ("sha256:"
+ * and its hash; null with "why" if tuners write the file or it has changed since it was read), "pinned" (it was opened
+ * by this hash), "plans" (the number of the launcher's plans, in all contexts) and "plans_digest" (32 digits over the
+ * config and binary of each plan: equal if the same shapes were launched and are served alike, in any order). Reads
+ * the whole file the first time. The text belongs to the caller: tw_free. From any thread; takes a lock. */
 int tw_snapshot(tw_launcher* launcher, char** json);
 
-/* Bytes of workspace that launches of this shape need on a stream, for tw_set_workspace; 0 for most ops. Answers for
- * the device that tw_query answers for, and fails as it does; TW_ERROR_NO_MATCH when nothing is served. From any
- * thread. */
+/* Tells the bytes of workspace that launches of this shape need on a stream, for tw_set_workspace; 0 for most ops.
+ * Answers for the device of tw_query, and fails as it does; TW_ERROR_NO_MATCH when nothing serves. From any thread. */
 int tw_workspace_bytes(tw_op* op, const int64_t* dims, size_t n_dims, size_t* out);
 
 /* Uses `bytes` at the device address `ptr` (aligned to 256) as workspace for launches on `cu_stream` of the current
- * context, captured graphs included; a launch that needs more fails. The memory stays the caller's, for as long as
- * those launches and graphs live. `ptr` NULL: the launcher's own again; say so before destroying the stream, whose
- * handle may come back as another's. Without this call each stream and each captured graph gets workspace when it
- * first needs it, until tw_close; two executables of one graph share it and must not run at one time. From any thread,
+ * context, captured graphs included; a launch that needs more fails. The caller owns the memory and keeps it while
+ * those launches and graphs live. `ptr` NULL: the launcher's own memory again; call so before destroying the stream,
+ * since a later stream may get its handle. Without this call each stream and each captured graph gets workspace at its
+ * first need, until tw_close; two executables of one graph share it and must not run at one time. From any thread,
  * while launches go on. TW_ERROR_USAGE for an address that is not aligned, TW_ERROR_DEVICE without a context. */
 int tw_set_workspace(tw_launcher* launcher, void* cu_stream, void* ptr, size_t bytes);
 
-/* "0.2.0". Lives as long as the library is loaded. */
+/* The library's version, "0.2.0". Valid as long as the library is loaded. */
 const char* tw_version(void);
 
 /* Frees text that this library returned. NULL does nothing. From any thread. */
 void tw_free(void* text);
 
-/* What the calling thread's last failed call did wrong; "" when none failed. Valid until the thread's next failed call,
- * and not to be freed. */
+/* The error text of the calling thread's last failed call; "" when none failed. Valid until the thread's next failed
+ * call; the library owns it. */
 const char* tw_last_error(void);
 
 #ifdef __cplusplus
