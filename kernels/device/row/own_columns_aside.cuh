@@ -6,7 +6,8 @@
 // and the config says `aside`.
 //
 //   shared   | what warps and blocks tell each other (held.cuh) | tensor 0: chunk 0, chunk 1 … | tensor 1: chunk 0 … |
-//   chunk    v0 v1 v2 …   vi is thread i's: three halves as they come, and then the vector in place of the first two
+//   chunk    v0 v1 v2 …   vi is thread i's vector; it alone puts it together and reads it
+//   cluster  copies come asynchronously: vi has room for three halves, and becomes the first two of them
 //   edges    one a thread of the row's first block (span.cuh)
 
 #include "device/ptx/cp_async.cuh"
@@ -28,9 +29,11 @@ requires(Config::aside == 1) class OwnColumns<Config, Op, kThreadsPerRow> {
     kStride = kCluster * kThreadsPerRow * kVec,  // from a thread's vector to its next one
     kLeastWidth = Config::cols ? static_cast<int>(Config::cols) : (kChunks - 1) * kStride,
     kHeld = kChunks * kVec,
+    kCopies = kCluster > 1,
   };
   using RowSpan = SpanOf<Op, kVec, true, int, kLeastWidth>;
   using Reader = RowReader<T, kVec, true>;
+  using Vector = Packed<T, kVec>;
   using Arrived = typename Reader::Vectors;
   struct Halves {
     Packed<T, kVec / 2> halves[2];
@@ -88,24 +91,33 @@ requires(Config::aside == 1) class OwnColumns<Config, Op, kThreadsPerRow> {
       const Reader reader(op_.tensors.columns[c] + column_);
 #pragma unroll
       for (int chunk = 0; chunk < kChunks; ++chunk) {
-        if (has_[chunk]) reader.copy(aside(c, chunk), chunk * kStride);
+        if (!has_[chunk]) continue;
+        if constexpr (kCopies) {
+          reader.copy(aside<Arrived>(c, chunk), chunk * kStride);
+        } else {
+          along_loaded_[c][chunk] = reader.load(chunk * kStride);
+        }
       }
       along_edge_[c] = has_edge_ ? op_.tensors.columns[c][edge_column_] : from_float<T>(0.0f);
     }
-    ptx::cp_async_commit();
+    if constexpr (kCopies) ptx::cp_async_commit();
   }
   __device__ __forceinline__ void take_along() {
-    ptx::cp_async_wait<0>();
+    if constexpr (kCopies) ptx::cp_async_wait<0>();
 #pragma unroll
     for (int c = 0; c < Op::kColumns; ++c) {
       const Reader reader(op_.tensors.columns[c] + column_);
 #pragma unroll
       for (int chunk = 0; chunk < kChunks; ++chunk) {
-        if (!has_[chunk]) continue;
-        Arrived& arrived = *aside(c, chunk);
-        const auto halves = __builtin_bit_cast(Halves, reader.take(arrived));
-        arrived.halves[0] = halves.halves[0];
-        arrived.halves[1] = halves.halves[1];
+        if constexpr (kCopies) {
+          if (!has_[chunk]) continue;
+          Arrived& arrived = *aside<Arrived>(c, chunk);
+          const auto halves = __builtin_bit_cast(Halves, reader.take(arrived));
+          arrived.halves[0] = halves.halves[0];
+          arrived.halves[1] = halves.halves[1];
+        } else {
+          *aside<Vector>(c, chunk) = reader.take(along_loaded_[c][chunk]);
+        }
       }
     }
     const int first_lane = thread_ / kWarpSize * kWarpSize;
@@ -150,11 +162,7 @@ requires(Config::aside == 1) class OwnColumns<Config, Op, kThreadsPerRow> {
 #pragma unroll
       for (int j = 0; j < kVec; ++j) vector[j] = values[chunk * kVec + j];
 #pragma unroll
-      for (int c = 0; c < Op::kColumns; ++c) {
-        const Arrived& arrived = *aside(c, chunk);
-        const Halves halves{{arrived.halves[0], arrived.halves[1]}};
-        to_float(__builtin_bit_cast(Packed<T, kVec>, halves), along[c]);
-      }
+      for (int c = 0; c < Op::kColumns; ++c) to_float(along_taken(c, chunk), along[c]);
       op_.template results<true>(vector, scale, along, out);
 #pragma unroll
       for (int o = 0; o < Op::kOutputs; ++o) {
@@ -168,11 +176,21 @@ requires(Config::aside == 1) class OwnColumns<Config, Op, kThreadsPerRow> {
   // The block's first vector of a chunk.
   __device__ __forceinline__ int first_of(int chunk) const { return (chunk * kCluster + rank_) * kThreadsPerRow; }
 
-  __device__ static __forceinline__ Arrived* aside(int c, int chunk) {
+  __device__ static __forceinline__ Vector along_taken(int c, int chunk) {
+    if constexpr (kCopies) {
+      const Arrived& arrived = *aside<Arrived>(c, chunk);
+      return __builtin_bit_cast(Vector, Halves{{arrived.halves[0], arrived.halves[1]}});
+    } else {
+      return *aside<Vector>(c, chunk);
+    }
+  }
+
+  template <class Place>
+  __device__ static __forceinline__ Place* aside(int c, int chunk) {
     using Talk = Exchange<typename Op::Statistics, Config::num_warps, kCluster, 4>;
     constexpr int kSlots = (Config::batches < 2 ? 1 : 2) * Config::turns * Config::num_warps;
     constexpr int kTalk = static_cast<int>(kCluster > 1 ? sizeof(typename Talk::Storage) : kSlots * sizeof(Partial));
-    return reinterpret_cast<Arrived*>(shared_storage<u8>() + round_up<int>(kTalk, 16)) +
+    return reinterpret_cast<Place*>(shared_storage<u8>() + round_up<int>(kTalk, 16)) +
            (c * kChunks + chunk) * kThreads + static_cast<int>(threadIdx.x);
   }
 
@@ -181,6 +199,7 @@ requires(Config::aside == 1) class OwnColumns<Config, Op, kThreadsPerRow> {
   RowSpan span_;
   int column_, edge_column_, count_;
   bool has_[kChunks], has_edge_;
+  Arrived along_loaded_[Op::kColumns][kChunks];  // on their way to shared memory
   T along_edge_[Op::kColumns];
 };
 

@@ -113,14 +113,30 @@ TEST_P(KeptNorm, is_right_by_clusters_that_keep_their_columns_row_after_row) {
   expect_right(shape(9, cols == 32768 ? 32773 : 65545), "kept", 3);
 }
 
-TEST_P(KeptNorm, is_right_by_threads_that_hold_a_few_rows) {
+INSTANTIATE_TEST_SUITE_P(Ops, KeptNorm,
+                         ::testing::Combine(::testing::Values("rmsnorm", "layernorm", "add_rmsnorm,store=yes",
+                                                              "add_layernorm,store=yes", "add_rmsnorm_silu"),
+                                            ::testing::Values("f32", "bf16")),
+                         name_of);
+
+class HeldNorm : public Norm {};
+
+TEST_P(HeldNorm, is_right_by_threads_that_hold_a_few_rows) {
   for (const int cols : {131, 257, 517, 1027}) expect_right(shape(77, cols), "held", 3);
   expect_right(shape(77, 257, ",pitch=strided"), "held", 2, {.seed = 3, .in_place = true});
   expect_right(shape(19, 2051), "held", 2, {.seed = 3, .misalign_elements = 1});
   expect_right(shape(19, 2051), "held", 3);
 }
 
-TEST_P(KeptNorm, is_right_by_clusters_that_copy_a_row_with_its_weights) {
+INSTANTIATE_TEST_SUITE_P(Ops, HeldNorm,
+                         ::testing::Combine(::testing::Values("rmsnorm", "layernorm", "add_layernorm,store=yes",
+                                                              "add_rmsnorm_silu"),
+                                            ::testing::Values("f32", "bf16")),
+                         name_of);
+
+class CopiedNorm : public Norm {};
+
+TEST_P(CopiedNorm, is_right_by_clusters_that_copy_a_row_with_its_weights) {
   const bool is_f32 = std::get<1>(GetParam()) == std::string("f32");
   for (const int cols : is_f32 ? std::array{8192, 12292} : std::array{16384, 24584}) {
     expect_right(shape(3, cols), "cluster_async", 2);
@@ -128,40 +144,27 @@ TEST_P(KeptNorm, is_right_by_clusters_that_copy_a_row_with_its_weights) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ops, KeptNorm,
-                         ::testing::Combine(::testing::Values("rmsnorm", "layernorm", "add_rmsnorm,store=yes",
-                                                              "add_layernorm,store=yes", "add_rmsnorm_silu"),
+INSTANTIATE_TEST_SUITE_P(Ops, CopiedNorm,
+                         ::testing::Combine(::testing::Values("rmsnorm", "add_rmsnorm,store=yes", "add_rmsnorm_silu"),
                                             ::testing::Values("f32", "bf16")),
                          name_of);
 
-TEST(WideNorm, is_right_by_clusters_that_hold_a_row) {
-  for (const char* name : {"rmsnorm", "add_rmsnorm"}) {
-    for (const int cols : {65536, 65544}) {
-      const Problem problem = op(name).problem(fmt::format("{}[dtype=bf16]{{rows=3,cols={}}}", name, cols));
-      const auto configs = op(name).sample(problem, "held_cluster", 2);
-      EXPECT_FALSE(configs.empty()) << problem.key();
-      for (const Config& config : configs) {
-        EXPECT_EQ(op(name).fault(problem, config, {.seed = 3, .in_place = true}), "");
-      }
-    }
-  }
-}
-
 TEST(RaggedNorm, is_right_with_weights_in_shared_memory) {
-  for (const char* name : {"rmsnorm", "layernorm", "add_rmsnorm", "add_layernorm"}) {
-    for (const auto& [implementation, attributes, rows, cols] :
-         {std::tuple{"held_aside", "dtype=bf16", 77, 257},
-          {"held_aside", "dtype=f32,pitch=strided", 39, 1027},
-          {"held_aside", "dtype=bf16", 19, 4099},
-          {"held_aside_cluster", "dtype=f32,pitch=strided", 19, 16389},
-          {"held_aside_cluster", "dtype=bf16", 19, 65537}}) {
-      const Problem problem = op(name).problem(fmt::format("{}[{}]{{rows={},cols={}}}", name, attributes, rows, cols));
-      const auto configs = op(name).sample(problem, implementation, 3);
-      EXPECT_FALSE(configs.empty()) << problem.key();
-      for (const Config& config : configs) {
-        EXPECT_EQ(op(name).fault(problem, config, {.seed = 3, .in_place = true}), "");
-        EXPECT_EQ(op(name).fault(problem, config, {.seed = 3, .misalign_elements = 1}), "");
-      }
+  for (const auto& [name, implementation, attributes, rows, cols] :
+       {std::tuple{"layernorm", "held_aside", "dtype=bf16", 77, 257},
+        {"layernorm", "held_aside", "dtype=f32,pitch=strided", 39, 1027},
+        {"layernorm", "held_aside", "dtype=bf16", 19, 4099},
+        {"layernorm", "held_aside_cluster", "dtype=f32,pitch=strided", 19, 16389},
+        {"layernorm", "held_aside_cluster", "dtype=bf16", 19, 65537},
+        {"rmsnorm", "held_aside_cluster", "dtype=bf16", 19, 65537},
+        {"add_rmsnorm", "held_aside_cluster", "dtype=f32,pitch=strided,store=yes", 19, 16389},
+        {"add_layernorm", "held_aside_cluster", "dtype=bf16,store=yes", 19, 65537}}) {
+    const Problem problem = op(name).problem(fmt::format("{}[{}]{{rows={},cols={}}}", name, attributes, rows, cols));
+    const auto configs = op(name).sample(problem, implementation, 3);
+    EXPECT_FALSE(configs.empty()) << problem.key();
+    for (const Config& config : configs) {
+      EXPECT_EQ(op(name).fault(problem, config, {.seed = 3, .in_place = true}), "");
+      EXPECT_EQ(op(name).fault(problem, config, {.seed = 3, .misalign_elements = 1}), "");
     }
   }
 }
