@@ -44,6 +44,15 @@ TEST_F(NewOp, of_each_kind_checks_right_and_sweeps_at_once) {
   }
 }
 
+TEST_F(NewOp, with_kernels_that_the_emulator_does_not_model_is_not_called_wrong) {
+  const Outcome outcome = run({"check", "center", "--ops", fs::path(TILEWRIGHT_CLI_DOCUMENT).parent_path() / "examples",
+                               "--arch", "none", "--format", "json"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const auto found = nlohmann::json::parse(outcome.out, nullptr, false);
+  EXPECT_TRUE(contains(found["notes"].dump(), "of these need a GPU")) << found;
+  EXPECT_TRUE(contains(found["rows"].dump(), "does not model copies by tensor maps")) << found;
+}
+
 TEST_F(NewOp, whose_kernel_is_wrong_is_told_without_a_sweep) {
   ASSERT_EQ(run({"new", "axpy", "--kind", "free", "--in", ops()}).code, 0);
   const fs::path source = fs::path(ops()) / "axpy" / "axpy.cu";

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -26,6 +28,9 @@
 
 namespace tilewright::app {
 namespace {
+
+/// What headers of kernels/emulator say where a kernel uses what they do not model.
+constexpr std::string_view kNeedsGpu = "this kernel needs a GPU";
 
 /// What is checked of an implementation: the first of its configs that some problem takes.
 struct Tried {
@@ -133,6 +138,11 @@ class Checking {
                                            request_.arch.empty() ? "" : ", nor for the grid on " + request_.arch));
       }
     }
+    if (needs_gpu_ > 0) {
+      table_.notes.push_back(fmt::format(
+          "{} of these {} a GPU: the emulator does not model what they use. Where there is one: tilewright verify {}{}",
+          needs_gpu_, needs_gpu_ == 1 ? "needs" : "need", definition_.interface.op, ops_options(request_.place)));
+    }
     if (wrong_ == 0 && !listener_.cancelled()) {
       table_.notes.push_back(
           fmt::format("The definition is right, and so is what was tried. Next: tilewright sweep {}{}",
@@ -142,7 +152,7 @@ class Checking {
       table_.notes.push_back(
           fmt::format("Of {} {} went wrong: mend it, and check again.", counted(table_.rows.size(), "config"), wrong_));
     }
-    if (wrong_ == 0) table_.columns.back().shown = Shown::programs;
+    if (wrong_ == 0 && needs_gpu_ == 0) table_.columns.back().shown = Shown::programs;
     if (listener_.cancelled()) table_.notes.emplace_back("Interrupted: what is missing was not checked.");
     return {std::move(table_), wrong_, listener_.cancelled()};
   }
@@ -150,7 +160,12 @@ class Checking {
  private:
   void add(const std::string& where, const Tried& one, TrialStatus status, const std::string& reason) {
     seen_.push_back(one.candidate.implementation);
-    if (status != TrialStatus::ok) ++wrong_;
+    const bool needs_gpu = status == TrialStatus::compile_failed && reason.find(kNeedsGpu) != std::string::npos;
+    if (needs_gpu) {
+      ++needs_gpu_;
+    } else if (status != TrialStatus::ok) {
+      ++wrong_;
+    }
     table_.rows.push_back({where, one.candidate.config.text(), one.problem.key(), std::string(name(status)),
                            reason.empty() ? Cell() : Cell(reason)});
   }
@@ -162,6 +177,7 @@ class Checking {
   Table table_;
   std::vector<const Implementation*> seen_;
   std::size_t wrong_ = 0;
+  std::size_t needs_gpu_ = 0;
 };
 
 }  // namespace
