@@ -29,7 +29,7 @@ requires(Config::aside == 1) class OwnColumns<Config, Op, kThreadsPerRow> {
     kStride = kCluster * kThreadsPerRow * kVec,  // from a thread's vector to its next one
     kLeastWidth = Config::cols ? static_cast<int>(Config::cols) : (kChunks - 1) * kStride,
     kHeld = kChunks * kVec,
-    kCopies = kCluster > 1,
+    kCopies = kCluster > 1,  // takes half as much shared memory again, which blocks alone on a row lack
   };
   using RowSpan = SpanOf<Op, kVec, true, int, kLeastWidth>;
   using Reader = RowReader<T, kVec, true>;
