@@ -142,11 +142,12 @@ class Spaces : public ::testing::TestWithParam<std::string> {
   const OpDefinition& definition_ = catalogue_.find(GetParam());
 };
 
-TEST_P(Spaces, have_a_config_and_fewer_than_200_for_every_problem_of_the_ops_own_grid) {
+// Ragged rows of f32 fit every skeleton for odd widths, with fewer columns a vector and so more ways.
+TEST_P(Spaces, have_a_config_and_fewer_than_200_or_280_of_f32_for_every_problem_of_the_ops_own_grid) {
   for (const Problem& problem : problems_of(definition(), true)) {
     const std::size_t legal = expand(definition(), problem, facts_of_an_h200()).legal.size();
     EXPECT_GE(legal, 1U) << problem.key();
-    EXPECT_LT(legal, 200U) << problem.key();
+    EXPECT_LT(legal, problem.spec.dtype == DType::f32 ? 280U : 200U) << problem.key();
   }
 }
 
