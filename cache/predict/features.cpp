@@ -14,10 +14,10 @@
 namespace tilewright {
 namespace {
 
-/// Of the launch: padding, blocks, threads, shared memory, cluster, blocks of a multiprocessor, waves, what is idle in
-/// them, the same with the padding, elements and bytes of a block, elements of a thread, and threads that a
+/// Of a kernel's launch: padding, blocks, threads, shared memory, cluster, blocks of a multiprocessor, waves, what is
+/// idle in them, the same with the padding, elements and bytes of a block, elements of a thread, and threads that a
 /// multiprocessor has in all.
-constexpr std::size_t kOfLaunch = 13;
+constexpr std::size_t kOfKernel = 13;
 /// Of a dim: its length, and what power of two divides it.
 constexpr std::size_t kOfDim = 2;
 /// A length that 2 to the power of this divides is as good as one that more divides.
@@ -70,6 +70,28 @@ Waves waves_of(const PlannedKernel& kernel, const DeviceFacts& device) {
   return waves;
 }
 
+void add_kernel(std::vector<float>& features, const PlannedKernel& kernel, const DeviceFacts& device, double padding,
+                double elements, double bytes) {
+  const auto add = [&](double value) { features.push_back(static_cast<float>(value)); };
+  const Waves waves = waves_of(kernel, device);
+  const double blocks = waves.blocks;
+  const auto threads = static_cast<double>(std::max<std::int64_t>(1, volume(kernel.block)));
+  add(std::log(padding));
+  add(log2_of(blocks));
+  add(log2_of(threads));
+  add(log2_of(1 + static_cast<double>(kernel.shared_bytes)));
+  add(log2_of(static_cast<double>(volume(kernel.cluster))));
+  add(waves.of_sm);
+  add(std::min(kMostWaves, blocks / waves.held));
+  add(std::log(waves.count * waves.held / blocks));
+  add(std::log(padding * waves.count * waves.held / blocks));
+  add(std::log2(elements * padding / blocks));
+  add(std::log2(bytes * padding / blocks));
+  // Of registers, which nobody knows before it is compiled, as much as can be said.
+  add(std::log2(elements * padding / blocks / threads));
+  add(std::log2(blocks / std::max(1, device.sm_count) * threads));
+}
+
 /// The place of a problem's value among all that the attribute may have.
 std::ptrdiff_t place_of(const std::string& attribute, const OpInterface& interface, const OpSpec& spec) {
   if (attribute == kDtype) return std::ranges::find(interface.dtypes, spec.dtype) - interface.dtypes.begin();
@@ -82,7 +104,7 @@ std::ptrdiff_t place_of(const std::string& attribute, const OpInterface& interfa
 }  // namespace
 
 std::size_t FeatureSpace::count() const noexcept {
-  return 1 + parameters.size() + kOfDim * dims + kOfLaunch + attributes.size();
+  return 1 + parameters.size() + kOfDim * dims + kOfKernel * kernels + attributes.size();
 }
 
 std::optional<std::vector<float>> FeatureSpace::of(const OpInterface& interface, const std::string& hash,
@@ -108,26 +130,16 @@ std::optional<std::vector<float>> FeatureSpace::of(const OpInterface& interface,
     add(log2_of(static_cast<double>(length)));
     add(std::min(kMostAlignment, std::countr_zero(static_cast<std::uint64_t>(std::max<std::int64_t>(length, 1)))));
   }
-  // Kernels in front of the last prepare its work.
-  const PlannedKernel& kernel = plan->kernels.back();
   const double padding = padding_or_none(recipe, config, problem, device);
-  const Waves waves = waves_of(kernel, device);
-  const double blocks = waves.blocks;
-  const auto threads = static_cast<double>(std::max<std::int64_t>(1, volume(kernel.block)));
-  add(std::log(padding));
-  add(log2_of(blocks));
-  add(log2_of(threads));
-  add(log2_of(1 + static_cast<double>(kernel.shared_bytes)));
-  add(log2_of(static_cast<double>(volume(kernel.cluster))));
-  add(waves.of_sm);
-  add(std::min(kMostWaves, blocks / waves.held));
-  add(std::log(waves.count * waves.held / blocks));
-  add(std::log(padding * waves.count * waves.held / blocks));
-  add(std::log2(elements * padding / blocks));
-  add(std::log2(static_cast<double>(std::max<std::size_t>(1, total_bytes(plan->args))) * padding / blocks));
-  // Of registers, which nobody knows before it is compiled, as much as can be said.
-  add(std::log2(elements * padding / blocks / threads));
-  add(std::log2(blocks / std::max(1, device.sm_count) * threads));
+  const auto bytes = static_cast<double>(std::max<std::size_t>(1, total_bytes(plan->args)));
+  // The last is there whatever the number of kernels.
+  for (std::size_t at = 0; at < kernels; ++at) {
+    if (at < plan->kernels.size()) {
+      add_kernel(features, plan->kernels[plan->kernels.size() - 1 - at], device, padding, elements, bytes);
+    } else {
+      features.resize(features.size() + kOfKernel);
+    }
+  }
   for (const std::string& name : attributes) add(static_cast<double>(place_of(name, interface, problem.spec)));
   return features;
 }

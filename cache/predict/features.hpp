@@ -27,6 +27,8 @@ struct FeatureSpace {
   std::size_t dims = 0;
   /// Attributes in which the problems differ that it was learned of, "dtype" among them.
   std::vector<std::string> attributes = {};
+  /// How many of a config's kernels are described, from its last to its first.
+  std::size_t kernels = 1;
 
   [[nodiscard]] std::size_t count() const noexcept;
   /// The numbers of a config of a known implementation for a problem of the op; nothing where it cannot be launched

@@ -17,7 +17,9 @@ namespace {
 using nlohmann::json;
 
 /// Of the encoding and of the features, whose meaning it does not say.
-constexpr int kVersion = 2;
+constexpr int kVersion = 3;
+/// Has features of the last kernel alone.
+constexpr int kOldestVersion = 2;
 
 [[noreturn]] void refuse(const char* why) { throw UsageError(std::string("this is no loss model: ") + why); }
 
@@ -67,7 +69,7 @@ LossModel::Node LossModel::leaf(double units) {
 void LossModel::check() const {
   const std::size_t features = contents_.space.count();
   // What is counted of very many dims may come out small.
-  if (contents_.space.dims >= kLeaf || features >= kLeaf || contents_.cuts.size() != features)
+  if (contents_.space.dims >= kLeaf || contents_.space.kernels >= kLeaf || features >= kLeaf || contents_.cuts.size() != features)
     refuse("its features and their cuts differ in number");
   for (const std::vector<float>& cuts : contents_.cuts) {
     const bool has_no_number = std::ranges::any_of(cuts, [](float cut) { return std::isnan(cut); });
@@ -133,6 +135,7 @@ std::vector<std::byte> LossModel::encode() const {
                     {"parameters", contents_.space.parameters},
                     {"dims", contents_.space.dims},
                     {"attributes", contents_.space.attributes},
+                    {"kernels", contents_.space.kernels},
                     {"configs", configs},
                     {"cuts", cuts},
                     {"nodes", json::binary(bytes_of(contents_.nodes))},
@@ -149,7 +152,8 @@ std::optional<LossModel> LossModel::decode(std::span<const std::byte> bytes) {
   try {
     const Decoded tree = decoded(bytes);
     const json& all = *tree;
-    if (all.at("version").get<int>() != kVersion) return std::nullopt;
+    const int version = all.at("version").get<int>();
+    if (version < kOldestVersion || version > kVersion) return std::nullopt;
     Contents contents;
     for (const json& hash : all.at("implementations")) {
       contents.space.implementations.push_back(current_hash(hash.get<std::string>()));
@@ -157,6 +161,7 @@ std::optional<LossModel> LossModel::decode(std::span<const std::byte> bytes) {
     all.at("parameters").get_to(contents.space.parameters);
     all.at("dims").get_to(contents.space.dims);
     all.at("attributes").get_to(contents.space.attributes);
+    if (version > kOldestVersion) all.at("kernels").get_to(contents.space.kernels);
     for (const json& known : all.at("configs")) {
       contents.configs.push_back({known.at(0).get<std::size_t>(), Config::parse(known.at(1).get<std::string>())});
     }

@@ -47,7 +47,7 @@ std::vector<std::string> differing(const Specs& known) {
 
 /// Of what teaches; but with the implementations of all: the model serves those that do not teach, too, and their
 /// winners are to be weighed with the others.
-FeatureSpace space_of(const Specs& known, const Specs& all, std::size_t dims) {
+FeatureSpace space_of(const Specs& known, const Specs& all, std::size_t dims, const RecipeOf& recipe_of) {
   std::set<std::pair<std::string, std::string>> implementations;  // name and hash
   std::set<std::string> parameters;
   for_each_config(all, [&](const ConfigSummary& each) {
@@ -58,7 +58,10 @@ FeatureSpace space_of(const Specs& known, const Specs& all, std::size_t dims) {
     for (const auto& value : each.id.config.values) parameters.insert(value.first);
   });
   FeatureSpace space{{}, {parameters.begin(), parameters.end()}, dims, differing(known)};
-  for (const auto& [name, hash] : implementations) space.implementations.push_back(hash);
+  for (const auto& [name, hash] : implementations) {
+    space.implementations.push_back(hash);
+    space.kernels = std::max(space.kernels, recipe_of(hash).kernels.size());
+  }
   return space;
 }
 
@@ -135,7 +138,7 @@ std::optional<LossModel> learn(const OpInterface& interface, const DeviceFacts& 
   LossModel::Contents parts;
   for (const SpecSummary* const spec : known) parts.shapes += spec->shapes.size();
   if (parts.shapes < kFewestShapesToLearn) return std::nullopt;
-  parts.space = space_of(known, all, interface.dims.size());
+  parts.space = space_of(known, all, interface.dims.size(), recipe_of);
   // More numbers than nodes have room for: no op of ours is near it.
   if (parts.space.count() >= LossModel::kLeaf) return std::nullopt;
   BoostingRows rows{.features = parts.space.count()};

@@ -135,6 +135,24 @@ TEST_F(Features, say_of_attributes_and_the_dtype_which_of_the_ops_values_they_ha
   EXPECT_EQ(last_two("softmax[dtype=f16,mask=causal]"), std::pair(1.0F, 1.0F));
 }
 
+TEST_F(Features, describe_the_kernels_of_a_config_from_its_last_on) {
+  ImplementationRecipe two = tiled("ceil_div(rows, 2 * block)");
+  two.kernels.push_back(tiled(kTiles).kernels.front());
+  FeatureSpace space = space_;
+  space.kernels = 3;
+  EXPECT_EQ(space.count(), space_.count() + 2 * kOfLaunch);
+  const auto features = space.of(test::softmax(), "tiled", two, kConfig, softmax(64, 256), device()).value();
+  ASSERT_THAT(features, SizeIs(space.count()));
+  const auto blocks_of = [&](std::size_t from_last) {
+    return features.at(space_.count() + (from_last - 1) * kOfLaunch + blocks);
+  };
+  EXPECT_EQ(blocks_of(0), 3) << "8 blocks in the last";
+  EXPECT_EQ(blocks_of(1), 2) << "4 blocks in front of it";
+  EXPECT_EQ(blocks_of(2), 0) << "there is no third";
+  const auto of_last = of(two, softmax(64, 256)).value();
+  EXPECT_EQ(std::vector(features.begin(), features.begin() + static_cast<std::ptrdiff_t>(of_last.size())), of_last);
+}
+
 TEST_F(Features, say_how_long_dims_are_and_how_they_are_aligned) {
   const auto alignment = [&](std::int64_t cols) { return dim(of(tiled(kTiles), softmax(7, cols)).value(), 1, 1); };
   EXPECT_EQ(alignment(4), 2);

@@ -216,6 +216,16 @@ TEST(LossModel, of_another_version_is_none_of_ours_and_no_damage) {
   EXPECT_FALSE(LossModel::is_newer(LossModel(two_trees()).encode()));
 }
 
+TEST(LossModel, of_the_version_before_knows_the_last_kernel_alone) {
+  const LossModel model(two_trees());
+  json all = json::from_cbor(model.encode());
+  all["version"] = all["version"].get<int>() - 1;
+  all.erase("kernels");
+  const std::vector<std::uint8_t> bytes = json::to_cbor(all);
+  EXPECT_EQ(LossModel::decode(std::as_bytes(std::span(bytes))), model);
+  EXPECT_EQ(model.space().kernels, 1);
+}
+
 TEST(LossModel, that_nests_too_deep_for_the_stack_is_refused) {
   const std::vector<std::byte> lists(175'000, std::byte{0x81});
   EXPECT_THAT(test::error_of<UsageError>([&] { (void)LossModel::decode(lists); }),
@@ -239,8 +249,8 @@ TEST(LossModel, of_another_kind_is_refused) {
   EXPECT_THAT(refusal([](json& all) { all["configs"][0][0] = -1; }), HasSubstr("no implementation"));
   EXPECT_THAT(refusal([](json& all) { all["mean"] = 1e300; }), HasSubstr("not finite"));
   EXPECT_THAT(refusal([](json& all) { all["configs"][0][1] = "a{"; }), HasSubstr("a{"));
-  for (const char* field : {"version", "implementations", "parameters", "dims", "attributes", "configs", "cuts",
-                            "nodes", "roots", "mean", "unit", "shapes"}) {
+  for (const char* field : {"version", "implementations", "parameters", "dims", "attributes", "kernels", "configs",
+                            "cuts", "nodes", "roots", "mean", "unit", "shapes"}) {
     EXPECT_THAT(refusal([&](json& all) { all.erase(field); }), HasSubstr(field));
   }
 }
