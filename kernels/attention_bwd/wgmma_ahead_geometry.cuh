@@ -31,6 +31,8 @@ struct BackwardTiles<Ahead<Config>> : BackwardTiles<Config> {
     kConsumerRegisters = !Base::kBulk || Base::kQueries == 80 ? 240 : 232,
   };
   static_assert(!Base::kEarly, "dv begins beside dx");
+  static_assert(Base::kHead / 2 + Base::kHeadV / 2 + 2 * Base::kScores <= 192,
+                "a share of dq stays in registers beside dk, dv, and what x or dp is now");
   static_assert(!kJoins || Base::kKeyStages == 2, "two pieces at once have two stages of keys");
   static_assert(!kHalves || Base::kStores, "halves are for turns");
   static_assert(kDxBuffers == 1 || kDxBuffers == 2, "one or two buffers of dx");

@@ -25,7 +25,7 @@ std::string source(bool causal, int block_m, int groups) {
 struct Fixed {{
   using dtype = __nv_bfloat16;
   static constexpr Name causal{{"{}"}}, window{{"no"}}, softcap{{"no"}}, deterministic{{"yes"}};
-  static constexpr int block_m = {}, block_d = 128, block_dv = 128, stages = 2, early = 0, order = 1, persistent = 0,
+  static constexpr int block_m = {}, block_d = 128, block_dv = 64, stages = 2, early = 0, order = 1, persistent = 0,
                        key_stages = 1, bulk = 1, dx_buffers = 2, lead = 0, joins = 0, dk = 0, groups = {};
 }};
 #include "attention_bwd/wgmma_ahead_geometry.cuh"
