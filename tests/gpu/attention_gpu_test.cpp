@@ -185,6 +185,21 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"dtype=bf16,causal=yes", "b=4,hq=40,hkv=40,sq=330,sk=330,d=64,dv=64", kBackward, "wgmma", "persistent=2"},
         Case{"dtype=bf16,causal=yes,window=yes", "b=4,hq=40,hkv=40,sq=200,sk=700,d=128,dv=128", kBackward, "wgmma",
              "persistent=2"}));
+INSTANTIATE_TEST_SUITE_P(
+    GradientsAhead, GpuAttention,
+    ::testing::Values(
+        Case{"dtype=bf16,causal=no", "b=1,hq=1,hkv=1,sq=64,sk=128,d=128,dv=128", kBackward, "wgmma_ahead"},
+        Case{"dtype=f16,causal=no", "b=1,hq=6,hkv=2,sq=300,sk=200,d=64,dv=64", kBackward, "wgmma_ahead"},
+        Case{"dtype=bf16,causal=yes,window=yes", "b=1,hq=2,hkv=2,sq=200,sk=700,d=96,dv=40", kBackward, "wgmma_ahead"},
+        Case{"dtype=bf16,causal=no,deterministic=yes", "b=2,hq=4,hkv=2,sq=700,sk=900,d=128,dv=128", kBackward,
+             "wgmma_ahead", "groups=2"},
+        Case{"dtype=bf16,causal=yes,deterministic=yes", "b=8,hq=32,hkv=16,sq=400,sk=330,d=64,dv=64", kBackward,
+             "wgmma_ahead", "groups=2"},
+        // Blocks take several pieces, some of which have no queries; the last products of one beside the next one's.
+        Case{"dtype=bf16,causal=yes", "b=4,hq=40,hkv=40,sq=330,sk=330,d=64,dv=64", kBackward, "wgmma_ahead",
+             "persistent=2,key_stages=2,joins=1"},
+        Case{"dtype=bf16,causal=yes,window=yes", "b=4,hq=40,hkv=40,sq=200,sk=700,d=128,dv=128", kBackward,
+             "wgmma_ahead", "persistent=2,key_stages=2,joins=1"}));
 
 /// An op of attention on Hopper, with tensors of a test's own.
 class OnTensors : public OpOnGpu {

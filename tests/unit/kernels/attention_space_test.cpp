@@ -226,6 +226,7 @@ TEST(AttentionSpace, of_gradients_compiles_without_serialized_products) {
   }
   // What the warps that copy spill is no part of the products' loop.
   expect_products_in_place("attention_bwd", problems, 256);
+  expect_products_in_place("attention_bwd", problems, 384, "wgmma_ahead");
 }
 
 }  // namespace
