@@ -16,7 +16,7 @@ namespace tilewright {
 inline constexpr std::size_t kMostLevels = 64;
 /// Values of every kind, those within others included. The times of a shape with 100,000 configs are 500,000.
 inline constexpr std::size_t kMostValues = std::size_t{1} << 22;
-/// Of the encoded form. The largest is a message with several binaries.
+/// Bytes of the encoded form. The largest is a message with several binaries.
 inline constexpr std::size_t kMostBytes = std::size_t{1} << 28;
 
 /// A decoded value. Freeing it takes no memory: nlohmann's own does, which ends a program that has none.

@@ -12,15 +12,15 @@ namespace tilewright {
 
 class Draft {
  public:
-  /// Of what is to stand at `place`. Links are followed: what they lead to is replaced, not the link. The draft's name
-  /// is of this process alone, so that no other file is taken for it.
+  /// Drafts the file that is to stand at `place`. Links are followed: their target is replaced, not the link. The draft
+  /// has a name of this process alone, so that no other file is taken for it.
   explicit Draft(const std::filesystem::path& place);
   Draft(const Draft&) = delete;
   Draft& operator=(const Draft&) = delete;
   /// Removes a draft that was not put in its place, and the files that SQLite keeps beside it.
   ~Draft();
 
-  /// Where to write.
+  /// The file to write to.
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
   /// Replaces what is there; the error where that cannot be.
   [[nodiscard]] std::error_code put_in_place();

@@ -11,7 +11,7 @@ namespace tilewright {
 
 /// 64 lower-case hexadecimal digits.
 [[nodiscard]] std::string sha256_text(std::string_view bytes);
-/// Of a file's bytes. Throws CacheError where it cannot be read.
+/// The SHA-256 of a file's bytes. Throws CacheError where the file cannot be read.
 [[nodiscard]] std::string sha256_file(const std::filesystem::path& file);
 
 /// The 64 digits of "sha256:…", as people name a file; nothing for what is none.

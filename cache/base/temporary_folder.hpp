@@ -6,7 +6,7 @@
 
 #include "cache/base/descriptor.hpp"
 
-/// Where files go that are gone with the program.
+/// A folder for files that are gone with the program.
 namespace tilewright {
 
 /// A folder of this user's alone, removed with this object. Making one also removes the folders that killed processes

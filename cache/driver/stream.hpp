@@ -87,8 +87,9 @@ class CapturedGraph {
 /// True once a graph is gone, with all that was instantiated or copied of it, and what these launched is done.
 using GraphGone = std::shared_ptr<const std::atomic<bool>>;
 
-/// Of a graph that may still be being captured. Null where the driver cannot tell. The driver keeps a share of it, and
-/// sets it by a thread of its own, however late: the code that does so must stay loaded.
+/// A flag that the driver sets when a graph, which may still be being captured, is gone. Null where the driver cannot
+/// tell. The driver keeps a share of it and sets it by a thread of its own, however late: the code that does so must
+/// stay loaded.
 [[nodiscard]] GraphGone watch_graph(const Driver& driver, Graph graph);
 
 }  // namespace tilewright::cuda

@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
-/// What libtilewright.so asks of libtilewright-jit.so, which it opens only for launchers that compile at run time. Both
-/// come from one build: the version is compared, so the structs never need to be compatible. Texts are UTF-8, ended by
+/// The calls of libtilewright.so to libtilewright-jit.so, which it opens only for launchers that compile at run time.
+/// Both come from one build: the version is compared, so the structs need not be compatible. Texts are UTF-8, ended by
 /// 0, and the caller's; nothing is kept after the call.
 namespace tilewright::jit {
 
@@ -30,7 +30,7 @@ struct Binary {
   const char* kernels;
 };
 
-/// Where the answer goes, while compile() runs: to exactly one of the two, which do not throw.
+/// The receiver of the answer, while compile() runs: exactly one of the two is called, and they do not throw.
 struct Sink {
   void* context;
   void (*compiled)(void* context, const Binary& binary);

@@ -35,7 +35,7 @@ struct LauncherOptions {
   bool allow_shared_cache = false;
   /// How often to look for a newer cache; 0: only when refresh() is called.
   std::chrono::milliseconds watch{0};
-  /// Where shapes without an exact winner are recorded; nothing: nowhere.
+  /// The file for shapes without an exact winner; nothing: none.
   std::optional<std::filesystem::path> misses = std::nullopt;
   /// 64 digits: the file with this SHA-256 and no other, and no newer one; empty: `cache`, whatever it is.
   std::string snapshot = {};
@@ -88,7 +88,7 @@ class Launcher {
   const DeviceFacts& facts(const cuda::Driver& driver, int device);
   DeviceFacts query_device();
   void refresh_quietly() noexcept;
-  /// Where launches look for their plan.
+  /// The place where launches look for their plan.
   struct Place {
     Op* op;
     PlanKey key;
@@ -128,19 +128,19 @@ class Launcher {
   Log log_;
   Resolver resolver_;
   MissRecorder misses_;
-  /// By Fit.
+  /// Counts by Fit.
   std::array<std::uint64_t, 4> answers_{};
   std::uint64_t stale_ = 0, of_other_devices_ = 0;
   std::map<int, DeviceFacts> facts_;
-  /// By id: those in which something was launched.
+  /// The contexts, by id, in which something was launched.
   std::map<std::uint64_t, Context> contexts_;
   std::map<std::string, std::unique_ptr<Op>> ops_;
   Workspaces workspaces_;
   /// Configs to compile, by Resolver::compile_key, and the places that wait for each.
   std::map<std::string, std::vector<Place>> asked_;
-  /// How many were asked for so far.
+  /// The compiles asked for so far.
   std::size_t compiles_ = 0;
-  /// Of the file in this state, its SHA-256.
+  /// The state of the file whose SHA-256 is known.
   std::optional<FileIdentity> hashed_;
   std::string hash_;
   /// Why a config could not be compiled, by problem.

@@ -49,7 +49,7 @@ class alignas(64) Op {
   struct Stride {
     std::uint32_t scalar = 0;
     std::uint32_t log2_bytes = 0;
-    /// Of the bits of that other argument in a key.
+    /// The place of the other argument's bits in a key.
     std::uint32_t shift = 0;
     /// The bucketed dim that its extent is, which comes with the call.
     std::int32_t dim = kNone;
@@ -91,7 +91,7 @@ class alignas(64) Op {
   [[nodiscard, gnu::cold]] const ReadyPlan& resolve(const PlanKey& key, std::span<const std::int64_t> dims);
   /// Throws DeviceError for a launch that failed.
   [[gnu::cold]] void check_launched(const cuda::Driver& driver, int status, std::span<const std::int64_t> dims) const;
-  /// For as many as there must not be, or for the first that is null.
+  /// Refuses a wrong number of arguments, or the first null one.
   [[noreturn, gnu::cold]] void refuse_args(std::span<void* const> args) const;
 
   // A launch reads the members down to `table_`: they lie together, for the reason that executable.hpp gives.
@@ -114,7 +114,7 @@ class alignas(64) Op {
   std::vector<StridedPair> pairs_;
   Launcher* launcher_;
   OpIdentity identity_;
-  /// Of a call, in its order.
+  /// The arguments of a call, in its order.
   std::vector<PlannedArg> args_;
 };
 

@@ -12,7 +12,8 @@
 namespace tilewright::launch {
 
 struct ReadyPlan {
-  /// Where a workspace lies: in the memory that kernels find as others left it, or in the one they find and leave zero.
+  /// The place of a workspace: in memory that kernels find as others left it, or in memory that they find and leave
+  /// zero.
   struct Placement {
     bool zeroed = false;
     std::size_t offset = 0;
@@ -34,7 +35,7 @@ struct ReadyPlan {
   std::size_t zeroed_bytes = 0;
 };
 
-/// As ReadyPlan lays them out: the bytes of all workspaces of a plan, each aligned as the driver aligns an allocation.
+/// The bytes of all workspaces of a plan as ReadyPlan lays them out, each aligned as the driver aligns an allocation.
 [[nodiscard]] std::size_t workspace_bytes(const LaunchPlan& plan) noexcept;
 
 }  // namespace tilewright::launch

@@ -52,7 +52,7 @@ class Resolver {
     std::string cache_error = {};
     /// Why the fallback could not be asked, where it was to be; empty: it could, or there is none.
     std::string fallback_error = {};
-    /// Of what serves, where it was not measured.
+    /// The expectation of the config that serves, where it was not measured.
     std::optional<Expectation> expected = std::nullopt;
   };
   /// As choose(); `why` also says what would help.
@@ -63,10 +63,10 @@ class Resolver {
     Chosen chosen;
     std::shared_ptr<const ReadyPlan> plan;
   };
-  /// As choose(), and loads it. A config that cannot be loaded (its binary is missing or damaged, the driver rejects
-  /// it, it turns out illegal only then) gives way to the next; where none is left, the first such error is
-  /// thrown. Throws DeviceError for a driver that fails in any other way. The plan is `last`, what the same
-  /// served before in this context, if it would be the same again.
+  /// Chooses as choose() does, and loads the config. One that cannot be loaded (its binary is missing or damaged, the
+  /// driver rejects it, it turns out illegal) gives way to the next; where none is left, the first such error is
+  /// thrown. Throws DeviceError for a driver that fails in any other way. Returns `last`, the plan of this context
+  /// before, if the new one would be the same.
   [[nodiscard]] Resolved resolve(const cuda::Driver& driver, const Asked& asked,
                                  const std::shared_ptr<const ReadyPlan>& last);
 
@@ -102,9 +102,9 @@ class Resolver {
 
   Sources sources_;
   bool compiles_ = false;
-  /// By compile_key; no bytes where it does not compile.
+  /// Compiled configs by compile_key; no bytes where one does not compile.
   std::map<std::string, Compiled> compiled_;
-  /// By content; kept until the end, since functions of them may be in captured graphs.
+  /// Modules by content, kept until the end, since captured graphs may hold their functions.
   std::map<std::string, std::shared_ptr<const cuda::Module>> modules_;
 };
 

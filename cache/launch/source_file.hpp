@@ -37,7 +37,8 @@ class SourceFile {
   std::filesystem::path path_;
   bool allow_shared_;
   std::unique_ptr<WinnerSource> source_;
-  /// Of `source_`; 0: not known, as at first, since that would cost every start the reading of all winners.
+  /// The state of `source_`'s winners; 0: not known, as at first, since knowing it would cost each start the reading of
+  /// all winners.
   std::uint64_t winners_state_ = 0;
 };
 

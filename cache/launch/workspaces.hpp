@@ -59,7 +59,7 @@ class Workspaces {
     /// The caller's; 0: none, or no longer. Looked at without the lock to choose a memory.
     std::atomic<cuda::Address> given = 0;
     std::size_t given_bytes = 0;
-    /// Of the graph that holds its addresses; null: it is no graph's, or that is not known.
+    /// The flag of the graph that holds its addresses; null: it is no graph's, or that is not known.
     cuda::GraphGone graph_gone;
   };
   enum class Owner : std::uint8_t {

@@ -30,12 +30,12 @@ struct Argument {
   std::optional<DType> type;
   /// Extents of a tensor, slowest first, row-major; empty for a scalar.
   std::vector<Formula> shape;
-  /// What every caller must give: alignment of the address in elements. 1 unless the definition says more.
+  /// The alignment of the address, in elements, that all callers must give. 1 unless the definition says more.
   std::int64_t align = 1;
   /// Inputs that this output may be (the same address and extents).
   std::vector<std::string> alias;
-  /// Of a tensor: the scalar argument, an i64, that is its row pitch: elements from the start of a row (the last
-  /// extent) to the next row's. Empty, and where that scalar is absent: rows follow one another without gaps.
+  /// The scalar argument, an i64, that is a tensor's row pitch: elements from the start of a row (the last extent) to
+  /// the next row's. Where this is empty or that scalar absent, rows follow one another without gaps.
   std::string pitch;
   /// Of a tensor without a pitch: the scalar arguments, i64s, that are its strides in elements, one for each extent but
   /// the last, slowest first; elements of the last extent are neighbours. Empty, and where the scalars are absent: the

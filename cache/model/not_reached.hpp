@@ -3,13 +3,13 @@
 
 #include "cache/model/records.hpp"
 
-/// What a bound of trials or time left untried of a winner's configs.
+/// The configs of a winner's problem that a bound of trials or time left untried.
 namespace tilewright {
 
 /// The reason in Selection::pruned for which they are counted.
 inline constexpr const char* kNotReached = "not reached within the bound of trials or time";
 
-/// Of the configs considered, those not reached.
+/// The number of considered configs that were not reached.
 [[nodiscard]] inline int configs_not_reached(const Winner& winner) {
   const auto found = winner.choice.pruned.find(kNotReached);
   return found == winner.choice.pruned.end() ? 0 : found->second;

@@ -12,9 +12,9 @@
 #include "cache/base/dtype.hpp"
 #include "cache/model/formula/formula.hpp"
 
-/// How one implementation is judged and launched, as text that outlives the definition file: the store keeps it beside
-/// the binaries, and both tuner and launch library plan from it (cache/plan/plan.hpp). Everything that needs a compiler
-/// (source, space) stays with the tuner.
+/// The constraints and launch formulas of an implementation, as text that outlives the definition file. The store keeps
+/// it beside the binaries, and both tuner and launch library plan from it (cache/plan/plan.hpp). Everything that needs
+/// a compiler (source, space) stays with the tuner.
 namespace tilewright {
 
 /// One parameter of a kernel, in the order of its signature: "ptr:x", "dim:rows", "scalar:eps", "map:a", "workspace:p",
@@ -46,7 +46,7 @@ struct TensorMapRecipe {
   Formula tf32;
   /// Empty: over the argument.
   std::string workspace = {};
-  /// Of a workspace's elements; nothing: the op's dtype. An argument has a type of its own.
+  /// The type of a workspace's elements; nothing: the op's dtype. An argument has a type of its own.
   std::optional<DType> type = std::nullopt;
   /// In the place of `strides`: the scalar arguments, those of the argument's own strides, that are the strides between
   /// neighbours of dimensions 1…, in elements.
@@ -103,8 +103,7 @@ struct ImplementationRecipe {
   std::vector<Formula> constraints;
   /// Dims that are compile-time constants of a config with static_dims = 1.
   std::vector<std::string> specialize;
-  /// By dim, how many of its elements a block works on, lanes with nothing to do included; what is not named is not
-  /// padded.
+  /// The elements of a dim that a block works on, idle lanes included; a dim that is not named is not padded.
   std::map<std::string, Formula> covers;
   /// Bytes of alignment that an argument's address must have; arguments not named need their element's size.
   std::map<std::string, Formula> align;

@@ -18,8 +18,8 @@
 /// The rows of the cache, as values. Times are nanoseconds, sizes bytes, moments seconds since 1970 (UTC).
 namespace tilewright {
 
-/// How one config's trial on one problem ended. Failures are kept, so that nothing is tried twice; so are configs that
-/// were not tried at all, with the reason.
+/// The end of a config's trial on a problem. Failures are kept, so that nothing is tried twice; so are configs that
+/// were not tried, with the reason.
 enum class TrialStatus : std::uint8_t {
   ok,
   compile_failed,
@@ -56,7 +56,7 @@ struct Versions {
   int driver = 0;
   /// "NVRTC 13.0" or "g++ 12.2.0".
   std::string compiler;
-  /// Of Tilewright: evidence alone, since what it changes in a kernel changes the implementation's hash.
+  /// Tilewright's version: evidence alone, since a change of a kernel changes the implementation's hash.
   std::string tilewright;
   friend bool operator==(const Versions&, const Versions&) = default;
 };
@@ -133,7 +133,7 @@ struct Timing {
   [[nodiscard]] bool launch_bound() const noexcept { return floor_ns > 0 && median_ns < 2 * floor_ns; }
 };
 
-/// How far a result was from the reference.
+/// The distance of a result from the reference.
 struct Accuracy {
   double max_absolute = 0;
   double max_relative = 0;
@@ -149,7 +149,7 @@ struct Phases {
   std::int64_t set_up_us = 0;
   /// Loading included. A config that hung counts until it was given up.
   std::int64_t verify_us = 0;
-  /// Of a final: of all that met in it.
+  /// Measuring; in a final, of all configs that met in it.
   std::int64_t measure_us = 0;
   friend bool operator==(const Phases&, const Phases&) = default;
 };
@@ -216,14 +216,14 @@ struct Selection {
   std::vector<Sustained> sustained;
   /// Timed in turns with the winner at the end; the winner included. 0: there was no final.
   int finalists = 0;
-  /// Of these, kept without their rounds: from before schema 7. Their times stand, the final cannot be judged anew.
+  /// Finalists kept without their rounds, from before schema 7: their times stand, the final cannot be judged anew.
   int without_rounds = 0;
   /// 95 % interval of the runner-up's time over the winner's, from the rounds of the final; 0: there was no final.
   double margin_low = 0;
   double margin_high = 0;
   /// Configs that could not be told apart from the fastest, without the winner, fastest first.
   std::vector<Config> tied;
-  /// Of several tied: the shape key of the neighbour whose winner decided; empty: the definition's order did.
+  /// The shape key of the neighbour whose winner decided a tie; empty: the definition's order did.
   std::string tie_broken_by;
   /// Configs that were not looked at, or not to the end, by reason.
   std::map<std::string, int> pruned;

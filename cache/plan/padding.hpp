@@ -11,8 +11,8 @@
 #include "cache/model/problem.hpp"
 #include "cache/model/recipe.hpp"
 
-/// How much of a config's blocks has nothing to do, as its recipe's `covers` says: what makes a config that is good at
-/// 4096 columns bad at 4100, and no dim or parameter tells. Pure.
+/// The idle part of a config's blocks, as its recipe's `covers` says. It makes a config that is good at 4096 columns
+/// bad at 4100, which no dim or parameter tells. Pure.
 namespace tilewright {
 
 /// The elements that blocks cover over those of the problem, a product over the dims for which the recipe has a cover:

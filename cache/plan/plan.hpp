@@ -77,7 +77,7 @@ struct PlannedMap {
   /// Into LaunchPlan::args: the scalars that are the strides, in elements, in each call; `strides` are then those of a
   /// dense tensor. Empty: `strides` are those of every call.
   std::vector<std::size_t> stride_scalars{};
-  /// Of a bucketed dim, which of the map's extents is that of each call, and which dim of the problem it is.
+  /// The map's extent that comes with each call, of a bucketed dim, and which dim of the problem it is.
   struct CallExtent {
     std::size_t of_map = 0, of_call = 0;
   };
@@ -100,7 +100,7 @@ struct PlannedValue {
 struct PlannedStride {
   /// The scalar among the arguments that is it, in elements.
   std::size_t scalar = 0;
-  /// How many rows, or sets of rows, lie so far apart.
+  /// The rows, or sets of rows, that lie so far apart.
   std::int64_t extent = 1;
   friend bool operator==(const PlannedStride&, const PlannedStride&) = default;
 };
@@ -111,7 +111,7 @@ struct PlannedArg {
   ArgRole role = ArgRole::in;
   DType type = DType::f32;
   std::vector<std::int64_t> shape;
-  /// Of all elements of the tensor; of the value for a scalar.
+  /// Bytes of all elements of the tensor, or of the scalar.
   std::size_t bytes = 0;
   /// Bytes; the address must be a multiple, and so must each stride. 1 for scalars.
   std::size_t alignment = 1;

@@ -6,8 +6,8 @@
 #include <optional>
 #include <span>
 
-/// Where the rows of a tensor lie, which are its last extent: steps of so many elements over so many rows, or over what
-/// smaller steps go over. Functions without state.
+/// The places of a tensor's rows, which are its last extent: steps of so many elements over so many rows, or over the
+/// span of smaller steps. Functions without state.
 namespace tilewright {
 
 /// Extents of a tensor beside its row.

@@ -10,7 +10,7 @@
 /// also writes, so a ceiling must read and write in the problem's own ratio. Pure functions.
 namespace tilewright {
 
-/// Of the arguments that the problem has, small vectors included; what pitched rows skip does not count.
+/// The bytes of a problem's arguments, small vectors included; gaps of pitched rows do not count.
 struct Traffic {
   std::int64_t read = 0;
   std::int64_t written = 0;

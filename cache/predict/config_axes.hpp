@@ -6,9 +6,9 @@
 
 #include "cache/model/config.hpp"
 
-/// Where configs stand among each other: an axis a parameter, and one an implementation. Along a parameter a doubling
-/// of 1 + value is 1; one that a config does not have counts as 0 there. Two implementations are ½ apart (Euclidean).
-/// Values.
+/// The places of configs among each other, with an axis for each parameter and each implementation. Along a parameter a
+/// doubling of 1 + value is 1; a parameter that a config lacks counts as 0. Two implementations are ½ apart
+/// (Euclidean). Values.
 namespace tilewright {
 
 class ConfigAxes {

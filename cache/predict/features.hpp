@@ -17,13 +17,13 @@
 /// the last wave is.
 namespace tilewright {
 
-/// Which numbers there are, and in which order.
+/// The features and their order.
 struct FeatureSpace {
   /// Hashes of all implementations, by the names of these, so that what is learned outlives a change of their sources.
   std::vector<std::string> implementations;
   /// Names of all their parameters, in order.
   std::vector<std::string> parameters;
-  /// How many dims the op has.
+  /// The number of the op's dims.
   std::size_t dims = 0;
   /// Attributes in which the problems differ that it was learned of, "dtype" among them.
   std::vector<std::string> attributes = {};
@@ -39,8 +39,8 @@ struct FeatureSpace {
   friend bool operator==(const FeatureSpace&, const FeatureSpace&) = default;
 };
 
-/// Of a launch, the natural logarithm of all that it takes over what is asked: what its blocks pad, and what its last
-/// wave leaves idle, as far as threads and shared memory tell. 0 where it cannot be launched.
+/// The natural logarithm of a launch's whole work over the work asked: padding of its blocks, and idle multiprocessors
+/// of its last wave, as far as threads and shared memory tell. 0 where it cannot be launched.
 [[nodiscard]] double log_idle(const OpInterface& interface, const ImplementationRecipe& recipe, const Config& config,
                               const Problem& problem, const DeviceFacts& device);
 

@@ -45,7 +45,7 @@ class LossModel {
     /// For each feature, ascending.
     std::vector<std::vector<float>> cuts;
     std::vector<Node> nodes;
-    /// Where each tree begins.
+    /// The beginning of each tree.
     std::vector<std::uint32_t> roots;
     /// The loss expected without a tree, and the unit of a leaf's whole number.
     float mean = 0;
@@ -62,8 +62,8 @@ class LossModel {
   [[nodiscard]] const std::vector<Known>& configs() const noexcept { return contents_.configs; }
   [[nodiscard]] std::size_t shapes() const noexcept { return contents_.shapes; }
 
-  /// By how much a config of these features is slower than the best there is, a natural logarithm. As many as the space
-  /// has.
+  /// The loss of a config with these features, as many as the space has: how much slower it is than the best, a natural
+  /// logarithm.
   [[nodiscard]] double loss(std::span<const float> features) const;
   /// The same of any number, whose features lie one after the other. Throws UsageError where the last lacks some.
   [[nodiscard]] std::vector<double> losses(std::span<const float> features) const;

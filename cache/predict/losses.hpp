@@ -14,12 +14,12 @@
 /// the cost of padding. Pure.
 namespace tilewright {
 
-/// By configs that live elsewhere: thousands are looked up.
+/// A map by configs that live elsewhere: thousands are looked up.
 template <class Value>
 using ByConfig =
     std::unordered_map<std::reference_wrapper<const ConfigId>, Value, std::hash<ConfigId>, std::equal_to<ConfigId>>;
 
-/// By how much each config that was timed at a shape is slower than the fastest of them, as a natural logarithm.
+/// How much slower each config timed at a shape is than the fastest of them, a natural logarithm.
 using Losses = ByConfig<double>;
 [[nodiscard]] Losses losses_at(const ShapeSummary& shape);
 [[nodiscard]] std::vector<Losses> losses_of(const std::vector<ShapeSummary>& known);

@@ -72,7 +72,7 @@ class NearestPredictor final : public Predictor {
   std::vector<Point> points_;
 };
 
-/// How much more than a timed config an untimed one must promise.
+/// The gain over a timed config that an untimed one must promise.
 constexpr double kLeastRisk = 0.05;
 
 /// The same, estimated from the op's trials: each of the nearest shapes is left out in turn, and the actual loss of the

@@ -18,8 +18,8 @@ class Predictor {
   Predictor& operator=(const Predictor&) = delete;
   virtual ~Predictor() = default;
 
-  /// By how much each config is slower than the best there is, a natural logarithm; nothing for an unknown config, or
-  /// one without a launch at the problem.
+  /// The loss of each config: how much slower it is than the best, a natural logarithm. Nothing for an unknown config,
+  /// or one without a launch at the problem.
   [[nodiscard]] virtual std::vector<std::optional<double>> losses(std::span<const ConfigId* const> configs) const = 0;
 };
 

@@ -63,7 +63,7 @@ class Candidates {
   using Step = std::function<void()>;
   /// Shared by the steps that go through it.
   using Ranking = std::shared_ptr<const std::vector<NearConfig>>;
-  /// Where a search among other shapes stands.
+  /// The state of a search among other shapes.
   struct Around {
     ProblemKey key;
     DeviceFit device;
@@ -108,7 +108,7 @@ class Candidates {
   std::vector<Step> added_;
   std::optional<MatchCandidate> found_;
   std::string unread_;
-  /// By fingerprint.
+  /// Pins and bans by fingerprint.
   std::map<std::string, std::vector<Pin>> decided_;
   std::vector<Pin> pins_without_binary_;
   std::exception_ptr error_;

@@ -15,8 +15,8 @@
 #include "cache/plan/padding.hpp"
 #include "cache/predict/loss_model.hpp"
 
-/// Where winners are read from, with all that it takes to launch them: a cache (cache/store/store.hpp) or any other
-/// file that holds the same. Matching (cache/serve/match.hpp) and the launch library know nothing nearer of it.
+/// A source of winners, with all that launching them takes: a cache (cache/store/store.hpp), or another file that holds
+/// the same. Matching (cache/serve/match.hpp) and the launch library know no more of it.
 ///
 /// Every method reads, may throw CacheError for a file that is damaged or cannot be read, and belongs to one thread at
 /// a time.
@@ -48,7 +48,7 @@ enum class PinKind : std::uint8_t {
 struct Pin {
   PinKind kind = PinKind::pin;
   ConfigId config;
-  /// Of that one problem; else of all problems of the spec.
+  /// The pin is of that one problem; else of all problems of the spec.
   bool is_of_problem = false;
   /// Without control characters.
   std::string reason;

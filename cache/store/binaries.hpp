@@ -10,8 +10,8 @@
 
 struct ZSTD_CCtx_s;
 
-/// How binaries lie in the cache: one zstd frame each, known by the content hash of the bytes before compression, so
-/// that equal binaries of different builds are kept once and damage is seen at reading. Pure functions.
+/// Binaries of the cache: one zstd frame each, known by the content hash of the bytes before compression. Equal
+/// binaries of different builds are kept once, and damage is seen at reading. Pure functions.
 namespace tilewright {
 
 /// The purpose of a frame, which its reader need not know.

@@ -78,7 +78,7 @@ struct History {
   std::map<std::int64_t, Spec> specs;
   std::map<std::int64_t, ProblemOf> problems;
   std::map<std::int64_t, ConfigOf> configs;
-  /// Of the trials, and all others that the sweeps of the trials made.
+  /// The builds of the trials, and all others that the trials' sweeps made.
   std::map<std::int64_t, BuildOf> builds;
   std::map<std::int64_t, Sweep> sweeps;
   std::map<std::int64_t, DeviceFacts> devices;
@@ -86,7 +86,7 @@ struct History {
   std::vector<std::string> reasons;
   /// UUIDs. The first is empty: that of the emulator.
   std::vector<std::string> gpus;
-  /// By id.
+  /// Trials by id.
   std::vector<TrialOf> trials;
 };
 

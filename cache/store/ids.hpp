@@ -27,12 +27,12 @@ namespace tilewright::ids {
 [[nodiscard]] std::int64_t need_sweep(Database& database, std::int64_t sweep);
 
 [[nodiscard]] std::optional<std::int64_t> find_spec(Database& database, std::int64_t interface, const OpSpec& spec);
-/// Of the spec and the device of a key; its dims play no part.
+/// The ids of a key's spec and device; its dims play no part.
 struct SpecOnDevice {
   std::int64_t spec = 0, device = 0;
 };
 [[nodiscard]] std::optional<SpecOnDevice> find_spec_on_device(Database& database, const ProblemKey& key);
-/// Of the problem under its interface; the device plays no part.
+/// The id of the problem under its interface; the device plays no part.
 [[nodiscard]] std::optional<std::int64_t> find_problem(Database& database, const ProblemKey& key);
 
 [[nodiscard]] std::int64_t add_spec(Database& database, std::int64_t interface, const OpSpec& spec);

@@ -31,7 +31,7 @@ struct OpCounts {
 /// later. A trial without a time says nothing. Needs the rounds of both trials.
 [[nodiscard]] bool better_evidence(const Winner& a, const Winner& b);
 
-/// Which winners are taken; empty: all.
+/// The winners to take; empty: all.
 struct WinnerSelection {
   std::vector<std::string> ops{};
   std::vector<std::string> devices{};  ///< fingerprints

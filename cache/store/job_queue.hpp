@@ -51,7 +51,7 @@ struct StoredCampaign {
   std::string reason{};
   // Of its jobs.
   std::int64_t jobs = 0, done = 0, failed = 0;
-  /// Of the definition: 0 where that has none.
+  /// The definition's priority; 0 where it has none.
   std::int64_t priority = 0;
 
   [[nodiscard]] bool is_over() const { return state != "queued" && state != "running"; }

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-/// Which trial speaks for a config of a problem on a device in a mode: the one place where that is said, in SQL.
+/// The trial that counts for a config of a problem on a device in a mode, in SQL: the one place that says it.
 namespace tilewright {
 
 /// Orders trials `t`: by when they were measured, then by id. An aggregate over it picks the row of its columns.

@@ -13,7 +13,7 @@ struct TableSpace {
   std::int64_t rows = 0;
   /// Rows whose checksum is of other values.
   std::int64_t damaged = 0;
-  /// Of its pages, and of those of its indexes.
+  /// Bytes of its pages, and of its indexes' pages.
   std::int64_t bytes = 0, index_bytes = 0;
 };
 
@@ -26,7 +26,7 @@ struct OpSpace {
 
 struct CacheSpace {
   int schema = 0;
-  /// Of the file, of its log, and of pages of the file that hold nothing.
+  /// Bytes of the file, of its log, and of empty pages of the file.
   std::int64_t file_bytes = 0, log_bytes = 0, free_bytes = 0;
   /// The largest first.
   std::vector<TableSpace> tables;
@@ -52,7 +52,7 @@ struct Garbage {
   std::string what;
   std::string why;
   std::int64_t rows = 0;
-  /// Of their values.
+  /// Bytes of their values.
   std::int64_t bytes = 0;
 };
 

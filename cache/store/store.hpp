@@ -102,7 +102,7 @@ class Store final : public WinnerSource {
   /// One trial with its rounds, which listings leave out.
   [[nodiscard]] std::optional<Trial> trial(std::int64_t id) const;
 
-  /// What has trials: a problem on a device in one mode, and the implementations that were tried.
+  /// A problem with trials on a device in one mode, and the implementations that were tried.
   struct Tried {
     ProblemKey key;
     MeasureMode mode = MeasureMode::cold;
@@ -118,7 +118,7 @@ class Store final : public WinnerSource {
   /// Each winner rests on its `trial.id`: stored, ok, and of the same problem, device and mode, else CacheError; the
   /// rest of `trial` plays no part. Several of one role keep their order.
   void put_winners(const ProblemKey& key, MeasureMode mode, const std::vector<Winner>& winners);
-  /// By role (best, dynamic, base), then in the order they were put.
+  /// The winners by role (best, dynamic, base), then in the order they were put.
   [[nodiscard]] std::vector<Winner> winners(const ProblemKey& key, MeasureMode mode) const;
 
   /// A config that is or was the first of its role for a problem.
@@ -129,7 +129,7 @@ class Store final : public WinnerSource {
     /// Without its rounds.
     Trial trial;
   };
-  /// By mode and role, the newest measurement first.
+  /// The winners that served first, by mode and role, the newest measurement first.
   [[nodiscard]] std::vector<FirstServed> served_first(const ProblemKey& key) const;
 
   using WinnerRow = tilewright::WinnerRow;

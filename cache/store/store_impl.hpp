@@ -22,8 +22,8 @@
 #include "cache/store/sqlite/faults.hpp"
 #include "cache/store/store.hpp"
 
-/// What the parts of the Store share (store.cpp, store_trials.cpp, store_winners.cpp): the open database, and the frame
-/// around every access, which makes one CacheError of whatever goes wrong inside. Private to cache/store.
+/// The shared part of the Store's sources (store.cpp, store_trials.cpp, store_winners.cpp): the open database, and the
+/// frame around each access, which makes one CacheError of whatever goes wrong inside. Private to cache/store.
 namespace tilewright {
 
 struct Store::Impl {
@@ -92,7 +92,7 @@ struct Store::Impl {
   bool in_batch = false;
   std::int64_t version_at_opening = 0;
 
-  /// What was decoded so far, as of a state of the file: by hash, by op, or by the ids of spec and device and the mode.
+  /// Values decoded so far, for one state of the file: by hash, by op, or by the ids of spec and device and the mode.
   struct Kept {
     using OfSpec = std::tuple<std::int64_t, std::int64_t, MeasureMode>;
     /// Counts of commits of others, of own changes, and of reopenings.
@@ -132,7 +132,7 @@ struct Store::Impl {
   }
 };
 
-/// Of all that any loss model was learned of. A model that another program has learned names none.
+/// The implementations that any loss model was learned of. A model that another program has learned names none.
 [[nodiscard]] std::vector<std::string> implementations_of_models(Database& database);
 /// Reads every loss model. Throws BadRow for one that is damaged.
 void check_loss_models(Database& database);

@@ -12,8 +12,8 @@
 #include "cache/store/space.hpp"
 #include "cache/store/store.hpp"
 
-/// What is done with the file of a cache as a whole: sealed, copied, folded, digested, cleaned. Calls are of the
-/// Store's thread and throw CacheError as the Store's own do; none of them is for a Batch.
+/// Work on the file of a cache as a whole: it is sealed, copied, folded, digested, cleaned. Calls are of the Store's
+/// thread and throw CacheError as the Store's own do; none of them is for a Batch.
 namespace tilewright {
 
 struct WholeFile {
@@ -28,8 +28,8 @@ struct WholeFile {
   /// fails or is interrupted the file is as before.
   static void compact(Store& store);
 
-  /// What packs of an op consist of, by their names: for each dtype of its newest interface and each implementation
-  /// that is in use or serves, its problems in the order of specs and dims.
+  /// The parts of an op's packs, by name: for each dtype of its newest interface and each implementation that is in use
+  /// or serves, its problems in the order of specs and dims.
   [[nodiscard]] static std::vector<std::pair<std::string, PackPart>> parts_of(const Store& store,
                                                                               const std::string& op);
   /// Copies a part of a cache of this schema, which nobody writes meanwhile, into this one, which is new. Sweeps,
@@ -45,7 +45,7 @@ struct WholeFile {
   /// Ids, sweeps, misses and the service's rows play no part.
   [[nodiscard]] static std::string digest(const Store& store);
 
-  /// What takes the space: reads the whole file.
+  /// The use of the file's space. Reads the whole file.
   [[nodiscard]] static CacheSpace space(const Store& store);
   /// Removes rows and binaries that nothing needs (docs/cache.md, "Space"). Configs that serve stay, and the trials
   /// that tell why. Throws CacheError while a sweep runs.

@@ -2,7 +2,8 @@
 //
 // Row norm: with v = x + residual, of each row y = (v - mean) / sqrt(variance + eps) · weight + bias
 //
-//   x, residual, sum, y   rows × cols with row pitches; y may be x itself, with the same pitch; sum, where store=yes, gets v and may be the residual
+//   x, residual, sum, y   rows × cols with row pitches; y may be x, with the same pitch; with store=yes sum gets v
+//                         and may be the residual
 //   weight, bias   cols
 //
 // By the skeletons of device/row: onchip, staged, cluster, streaming. Everything is computed in fp32.

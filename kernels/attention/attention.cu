@@ -7,8 +7,8 @@
 //   q [b, sq, hq, d]  k [b, sk, hkv, d]  v [b, sk, hkv, dv]  o [b, sq, hq, dv], each at strides of its own
 //   lse f32 [b, hq, sq]
 //
-// Here are the reference, by warps that have four rows of queries, and the base: by mma.sync, whatever the call's strides
-// and addresses, and a warp a row where 32 bits do not count its rows and keys.
+// Here are the reference, by warps that have four rows of queries, and the base: by mma.sync, whatever the call's
+// strides and addresses, and a warp a row where 32 bits do not count its rows and keys.
 
 #include "base_tile.cuh"
 #include "reference_rows.cuh"

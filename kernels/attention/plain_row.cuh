@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Attention of one query over keys `first` … `last` - 1 as it is defined, by a warp: for bases and references of the ops of
-// attention. key(j) and value(j) give where a row starts; columns are neighbours, 256 of them at most.
+// Attention of one query over keys `first` … `last` - 1 as it is defined, by a warp: for bases and references of the
+// ops of attention. key(j) and value(j) give where a row starts; columns are neighbours, 256 of them at most.
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
@@ -10,13 +10,13 @@
 
 namespace tilewright::attention {
 
-// What is the same for every row of a call.
+// The values that all rows of a call share.
 struct RowScale {
   float scale, softcap;
   i64 columns, columns_v;
 };
 
-// The warp's part of the work, in fp32: key after key, what a lane has of the row in registers, kMost columns at most.
+// The warp's part of the work, in fp32, key after key. A lane has its columns of the row in registers, kMost at most.
 template <class Config, int kMost, class T, class Key, class Value>
 __device__ __forceinline__ void attend_columns(const RowScale& call, const T* query, const Key& key, const Value& value,
                                                i64 first, i64 last, T* o, float* lse) {
@@ -27,7 +27,7 @@ __device__ __forceinline__ void attend_columns(const RowScale& call, const T* qu
     queries[i] = lane + 32 * i < call.columns ? to_float(query[lane + 32 * i]) : 0.0f;
     sums[i] = 0.0f;
   }
-  // The largest score so far, and the sum of the weights over its.
+  // The largest score so far, and the sum of the weights relative to it.
   float largest = -kInfinity, sum = 0.0f;
   for (i64 j = first; j < last; ++j) {
     const T* const of_key = key(j);
@@ -61,7 +61,7 @@ __device__ __forceinline__ void attend_columns(const RowScale& call, const T* qu
 template <class Config, class T, class Key, class Value>
 __device__ __forceinline__ void attend_plainly(const RowScale& call, const T* query, const Key& key, const Value& value,
                                                i64 first, i64 last, T* o, float* lse) {
-  // Narrow rows are not to take the time of wide ones.
+  // Narrow rows must not take the time of wide ones.
   const i64 widest = call.columns > call.columns_v ? call.columns : call.columns_v;
   if (widest <= 64) {
     attend_columns<Config, 2>(call, query, key, value, first, last, o, lse);

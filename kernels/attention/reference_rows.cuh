@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Attention in fp64, for references: a warp has four rows of queries at once, so that a key that comes from memory serves
-// four, and eight keys at a time. A lane has every 32nd column of all of them, and one score of the 32:
+// Attention in fp64, for references. A warp has four rows of queries and eight keys at a time, so that a key is loaded
+// once for four rows. A lane has every 32nd column of all of them, and one score of the 32:
 //
 //   lane 8 · row + key  ◀── Σ over columns, by exchanges that halve what is left: 16, 8, 4, 2, 1 scores a lane
 
@@ -46,7 +46,7 @@ __device__ __forceinline__ void attend_columns_in_doubles(const RowScale& call, 
       sums[r][i] = 0.0;
     }
   }
-  // Of the lane's row: the largest score so far. Of its keys alone: the sum of the weights over that.
+  // The largest score so far of the lane's row, and the sum of its own keys' weights relative to that.
   double largest = kNone, sum = 0.0;
 #pragma unroll 1
   for (i64 first = begin; first < end; first += kKeys) {
@@ -126,7 +126,7 @@ __device__ __forceinline__ void attend_columns_in_doubles(const RowScale& call, 
   }
 }
 
-// By a warp. key(j) and value(j) give where a row starts; columns are neighbours, 256 of them at most.
+// A warp calls. key(j) and value(j) give where a row starts; columns are neighbours, 256 of them at most.
 template <class Config, class T, class Key, class Value>
 __device__ __forceinline__ void attend_rows_in_doubles(const RowScale& call, const ReferenceRows<T>& rows,
                                                        const Key& key, const Value& value) {
@@ -140,7 +140,7 @@ __device__ __forceinline__ void attend_rows_in_doubles(const RowScale& call, con
   }
 }
 
-// Of the warp's lanes, those with `wanted`: calls work(lanes, count) with the numbers of up to four at a time.
+// Calls work(lanes, count) for the warp's lanes with `wanted`, up to four at a time.
 template <class Work>
 __device__ __forceinline__ void for_each_four(u32 wanted, const Work& work) {
   while (wanted != 0) {

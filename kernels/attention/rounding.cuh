@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Pairs of neighbours in the op's dtype: what products take of weights, and what is stored.
+// Pairs of neighbours in the op's dtype, as products take weights and as results are stored.
 
 #include "device/convert.cuh"
 
@@ -22,7 +22,7 @@ __device__ __forceinline__ float add_pair(float sum, u32 pair) {
   return sum + values[0] + values[1];
 }
 
-// Weights, as mma and wgmma take them for the step'th 16 keys: of scores that lie as either leaves them.
+// Weights of the step'th 16 keys as mma and wgmma take them, from scores that lie as either leaves them.
 template <class T, int kScores>
 __device__ __forceinline__ void round_step(u32 (&weights)[4], const float (&scores)[kScores], int step) {
 #pragma unroll

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Which rows a reference computes of a large problem: those at the edges of any tile, and one of sixteen others.
+// The rows that a reference computes of a large problem: those at the edges of any tile, and one of sixteen others.
 
 #include "device/config.cuh"
 

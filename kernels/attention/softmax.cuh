@@ -11,14 +11,14 @@
 // known. It is looked for
 //
 //   keep_base = 0   in every block; the base follows where weights would exceed 8 times that of the base
-//   keep_base = 1   in the first block of a piece. Later blocks keep the base. Where a weight comes out as 2 or more, 16
-//                   times that of the base, it becomes the base: all that was added up is scaled down. Beyond 2^100 the
-//                   block is done again, and its largest scores are looked for. That a weight is 2 or more is one bit
-//                   of it, and bits are gathered two to four weights an instruction
+//   keep_base = 1   in the first block of a piece. Later blocks keep the base. A weight of 2 or more, 16 times that of
+//                   the base, becomes the base: all that was added up is scaled down. Beyond 2^100 the block is done
+//                   again, and its largest scores are looked for. One bit of a weight says whether it is 2 or more, and
+//                   bits are gathered two to four weights an instruction
 //
 // Weights are rounded before they are multiplied. Where one key has nearly all the weight of its row, the result is off
-// by that weight's rounding. So a weight far above the others becomes the base, whose rounding is exact, and results are
-// divided by the sum of rounded weights:
+// by that weight's rounding. So a weight far above the others becomes the base, whose rounding is exact, and results
+// are divided by the sum of rounded weights:
 //
 //   ones = 0        a thread adds them up
 //   ones = 1        the product does, by a column of ones beside the values (wgmma_multiply.cuh)
@@ -89,7 +89,7 @@ __device__ __forceinline__ void mask_scores(float (&scores)[kScores], const i32 
   }
 }
 
-// The block's largest of each row.
+// The block's largest score of each row.
 template <int kScores>
 __device__ __forceinline__ void largest_of_rows(float (&top)[2], const float (&scores)[kScores]) {
   // Four chains a row: one alone would wait for itself.
@@ -109,8 +109,8 @@ __device__ __forceinline__ void largest_of_rows(float (&top)[2], const float (&s
   }
 }
 
-// Moves the bases, where a block's scores ask for it. Returns whether those of the warp have moved: then sums over
-// earlier blocks are to be multiplied by `rescale`.
+// Moves the bases where a block's scores ask for it. Returns whether the warp's bases have moved: the caller then
+// multiplies sums over earlier blocks by `rescale`.
 template <int kScores>
 __device__ __forceinline__ bool raise_bases(Rows& rows, const float (&scores)[kScores], float (&rescale)[2],
                                             float factor) {
@@ -143,14 +143,14 @@ __device__ __forceinline__ bool has_large(const Rows& rows, u32 rounded) {
   return __any_sync(kFullMask, (rows.bits & kTwo) != 0 || (rounded & kTwoOfPair) != 0);
 }
 
-// Never: no weight is negative. The compiler cannot know.
+// Always false, since no weight is negative; the compiler cannot know.
 template <bool kSums>
 __device__ __forceinline__ bool is_negative(const Rows& rows) {
   return kSums ? rows.sum[0] + rows.sum[1] < 0.0f : static_cast<i32>(rows.bits) < 0;
 }
 
-// Makes the block's largest weight of a row, where it is 2 or more, the base. The rest is to be multiplied by `rescale`.
-// Returns whether that can be done: not where weights of the warp have left fp32, or nearly.
+// Makes the block's largest weight of a row the base, where it is 2 or more; the caller multiplies the rest by
+// `rescale`. Returns false where weights of the warp have left fp32, or nearly: then nothing is done.
 template <int kScores>
 __device__ __forceinline__ bool lower_weights(Rows& rows, float (&weights)[kScores], float (&rescale)[2],
                                               float factor) {
@@ -171,8 +171,7 @@ __device__ __forceinline__ bool lower_weights(Rows& rows, float (&weights)[kScor
   return true;
 }
 
-// Scores kFirst … kEnd become weights, which are added up where kSums says so, and whose bits are gathered where kBits
-// does.
+// Turns scores kFirst … kEnd into weights. Adds them up with kSums, and gathers their bits with kBits.
 template <bool kSums, bool kBits, int kFirst, int kEnd, int kScores>
 __device__ __forceinline__ void weigh(Rows& rows, float (&scores)[kScores], float factor) {
   float shift[2];
@@ -189,7 +188,7 @@ __device__ __forceinline__ void weigh(Rows& rows, float (&scores)[kScores], floa
   }
 }
 
-// The natural logarithm of a row's sum, which was added up from weights.
+// The natural logarithm of a row's sum of weights.
 __device__ __forceinline__ float log_sum(float base, float sum, float factor) {
   return base == -kInfinity ? -kInfinity : (base * factor + ptx::lg2_approx(sum / kOfBase)) * kLn2;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A block's scores once more, by one warp for its own 16 rows, from queries and keys that still lie in shared memory:
-// for the rare block whose scores are so far above those before it that its weights have left fp32 (softmax.cuh). Slow,
-// and short.
+// A block's scores once more, by one warp for its own 16 rows, from queries and keys that still lie in shared memory.
+// It serves the rare block whose scores are so far above earlier ones that its weights have left fp32 (softmax.cuh),
+// and is slow and short.
 
 #include "mma_tile.cuh"
 #include "wgmma_geometry.cuh"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Where tiles lie in shared memory in the kernel whose warpgroups go apart (wgmma_apart.cu), and its barriers of
-// queries, of each warpgroup its own.
+// The places of tiles in shared memory in wgmma_apart.cu, whose warpgroups go apart, and a barrier of queries for each
+// warpgroup.
 //
 // The columns of ones stand behind the last part of the values: as far from it as that is from the part before. Where
 // three parts of keys, two of values and one of queries are alike, 64 columns of 128 rows, parts that lie one or four
@@ -44,7 +44,7 @@ struct Geometry<Placed<Config>> : Geometry<Config> {
     if (kSharesOnes) return stage == 0 ? 6 * kPart : 0;
     return G::kBytesQ + G::kStages * G::kBytesK + stage * kStageV;
   }
-  // From part to part of a stage's values, and on to the ones.
+  // The distance from part to part of a stage's values, and on to the ones.
   __device__ static constexpr u32 next_of_values(u32 stage) { return kSharesOnes && stage == 1 ? 4 * kPart : kPart; }
 
   struct Storage {
@@ -57,13 +57,13 @@ struct Geometry<Placed<Config>> : Geometry<Config> {
     u64 full_v[G::kStages], empty_v[G::kStages];
     u64 full_q[1], empty_q[1];  // of queries that warpgroups share: run() makes them, and nobody waits
 
-    // Rows of a warpgroup.
+    // The queries of a warpgroup.
     __device__ __forceinline__ unsigned char* queries(u32 /*stage*/, int warpgroup) {
       return tiles + kQueriesAt + warpgroup * G::kWarpgroupRows * G::kRowBytes;
     }
     __device__ __forceinline__ unsigned char* keys(u32 stage) { return tiles + keys_at(stage); }
     __device__ __forceinline__ unsigned char* values(u32 stage) { return tiles + values_at(stage); }
-    // The ones are kBytesV further on.
+    // The place kBytesV in front of the ones.
     __device__ __forceinline__ unsigned char* before_ones(u32 stage) {
       return tiles + values_at(stage) + G::kPartsV * next_of_values(stage) - G::kBytesV;
     }

@@ -9,9 +9,9 @@
 //
 // and the first block of the next piece follows the last one of a piece in the same way.
 //
-// `Pieces` is where the work comes from: of one problem (wgmma_dense.cuh), or of many sequences (attention_varlen).
-// Where it says kEndsFirst (wgmma_wide.cu), queries have one stage, and a piece's last product is started before the
-// next queries are waited for:
+// `Pieces` gives the work, of one problem (wgmma_dense.cuh) or of many sequences (attention_varlen). With its
+// kEndsFirst (wgmma_wide.cu) queries have one stage, and a piece's last product starts before the wait for the next
+// queries:
 //
 //   tensor cores   q k₂ᵀ  p₁ v₁ │ p₂ v₂  q′ k₁ᵀ │ q′ k₂ᵀ  p′₁ v₁ │ …
 //   copies                      q′ ──────▶
@@ -36,20 +36,19 @@
 
 namespace tilewright::attention {
 
-// Named barriers: of each warpgroup whose turn it is, and of all together.
+// Named barriers: one of turns for each warpgroup, and one of all consumers.
 inline constexpr u32 kTurn = 1, kAllConsumers = 5;
 
-// A warpgroup: piece after piece. Of each, by number, `pieces` tells problem and output.
+// Runs a warpgroup, piece after piece. `pieces` tells the problem and the output of a piece by its number.
 template <class Config, class Pieces>
 __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& storage, const Pieces& pieces,
                                         const Scale& scale, int warpgroup, int thread) {
   using G = Geometry<Config>;
   using T = typename G::T;
   constexpr u32 kPair = 2 * G::kWarpgroup;
-  // Whether the end of a piece has products of its own in the code: 253.5 for 260.1 µs at 192/128, 4 × 2048. Under a
-  // mask it makes no difference.
+  // Whether the end of a piece has products of its own in the code, which is faster without a mask.
   constexpr bool kOwnProducts = Pieces::kEndsFirst && !G::kSkips;
-  // Worked out where they are needed: the loop has no registers to spare for what is needed once a piece.
+  // Computed where they are needed: the loop has no registers to spare for values that are needed once a piece.
   const auto lane = [&] { return ptx::opaque(thread) % kWarpSize; };
   const auto warp_row = [&] { return warpgroup * G::kWarpgroupRows + ptx::opaque(thread) / kWarpSize * 16; };
   const auto own_row = [&] { return warp_row() + lane() / 4; };
@@ -62,7 +61,7 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
   Rows rows = fresh_rows();
   float rescale[2] = {1.0f, 1.0f};
   Walk<Config> walk;
-  // From raw scores to those that count.
+  // Scales, caps and masks raw scores.
   const auto finish_scores = [&] {
     change_scores<G::kSoftcap>(scores, scale);
     if (!walk.is_whole()) {
@@ -70,7 +69,7 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
                          lane());
     }
   };
-  // Of the piece before.
+  // Ends the piece before.
   const auto end_piece = [&](Rows& ended) {
     const Work& work = multiplier.work_before();
     const u32 before = multiplier.piece - 1;
@@ -284,8 +283,8 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
   store_piece(rows);
 }
 
-// By all consumers: the column of ones beside the values of each stage, while the first copies are on their way. They
-// stay, since copies fill what lies in front of them.
+// All consumers write the column of ones beside the values of each stage, while the first copies are on their way. The
+// ones stay, since copies fill only the place in front of them.
 template <class Config>
 __device__ __forceinline__ void place_ones(typename Geometry<Config>::Storage& storage, int thread) {
   using G = Geometry<Config>;
@@ -300,7 +299,7 @@ __device__ __forceinline__ void place_ones(typename Geometry<Config>::Storage& s
   ptx::barrier_sync(kAllConsumers, kConsumerThreads);
 }
 
-// A block: `pieces` copies, by the first two warps, what the consumers multiply.
+// Runs a block: `pieces` copies, by the first two warps, the tiles that the consumers multiply.
 template <class Config, class Pieces>
 __device__ __forceinline__ void run(typename Geometry<Config>::Storage& storage, const TensorMap& map_q,
                                     const TensorMap& map_k, const TensorMap& map_v, const Pieces& pieces,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the kernels of one problem share: where their pieces come from, and a block's work. docs/kernels/attention.md.
+// The pieces of one problem and a block's work, which several kernels share (docs/kernels/attention.md).
 
 #include "device/shared.cuh"
 #include "wgmma_consume.cuh"
@@ -30,8 +30,8 @@ struct DensePieces {
   }
 };
 
-// A block. Strides of o are o_batch, o_token and o_head; those of q, k and v are in their maps. `counters` are two, and
-// zero.
+// Runs a block. Strides of o are o_batch, o_token and o_head; those of q, k and v are in their maps. `counters` are
+// two, and zero.
 template <class Config, class Pieces>
 __device__ __forceinline__ void attend(const TensorMap& map_q, const TensorMap& map_k, const TensorMap& map_v,
                                        typename Config::dtype* o, float* lse, float scale, i32 left, i32 right,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Who computes what in the wgmma kernel of attention, and where it lies in shared memory. docs/kernels/attention.md.
+// The division of work in the wgmma kernel of attention, and the places in shared memory (docs/kernels/attention.md).
 
 #include "device/config.cuh"
 #include "work.cuh"
@@ -30,8 +30,8 @@ struct Geometry {
     kStages = Config::stages,
     kQueryStages = Config::query_stages,
     kPack = Config::pack,  // query heads of one key head in neighbouring rows
-    // Pieces that are remembered. A consumer ends a piece when it may have given back the queries of the next one, and
-    // so as many more as there are stages may have been taken.
+    // Pieces that are remembered: when a consumer ends a piece, it may have given back the next one's queries, and as
+    // many more pieces as there are stages may have been taken.
     kWorks = 4,
 
     // Two warps of the first warpgroup copy; each of the others has 64 rows of the block.
@@ -82,7 +82,7 @@ struct Geometry {
                                                                          : 212),
                 "scores, weights and results stay in registers");
 
-  // From part to part of a stage's values, and on to the ones.
+  // The distance from part to part of a stage's values, and on to the ones.
   __device__ static constexpr u32 next_of_values(u32 /*stage*/) { return kNextOfKeys; }
 
   struct Storage {
@@ -94,13 +94,13 @@ struct Geometry {
     u64 full_k[kStages], empty_k[kStages];
     u64 full_v[kStages], empty_v[kStages];
 
-    // Rows of a warpgroup.
+    // The queries of a warpgroup.
     __device__ __forceinline__ unsigned char* queries(u32 stage, int warpgroup) {
       return q[stage] + warpgroup * kWarpgroupRows * kRowBytes;
     }
     __device__ __forceinline__ unsigned char* keys(u32 stage) { return k[stage]; }
     __device__ __forceinline__ unsigned char* values(u32 stage) { return v[stage]; }
-    // The ones are kBytesV further on.
+    // The place kBytesV in front of the ones.
     __device__ __forceinline__ unsigned char* before_ones(int stage) { return v[stage]; }
   };
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The two warps that copy, one thread of each: one takes pieces of work and brings their queries and keys, the other
-// brings values. Apart, neither waits for what only the other's ring needs. Blocks of keys come last to first: the
-// masked ones of a causal problem are then at the start of a piece.
+// The two warps that copy, one thread of each. One takes pieces of work and brings their queries and keys, the other
+// brings values, so that neither waits for the other's ring. Blocks of keys come last to first: the masked ones of a
+// causal problem are then at the start of a piece.
 
 #include "device/ptx/mbarrier.cuh"
 #include "device/ptx/tensor_copy4.cuh"
@@ -13,7 +13,7 @@
 
 namespace tilewright::attention {
 
-// Pieces that no block has begun. The last block to end leaves the counters as it found them: zero.
+// The pieces that no block has begun. The last block to end leaves the counters at zero, as it found them.
 struct Counters {
   u32* counters;  // the pieces taken beyond the first of each block, and the blocks that have ended
 
@@ -37,7 +37,7 @@ __device__ __forceinline__ u64* claim(u64 (&full)[kStages], u64 (&empty)[kStages
   return barrier;
 }
 
-// The parts of a tile, `next` bytes apart, the first one of which begins at `corner`.
+// Copies the parts of a tile to places `next` bytes apart; the first part begins at `corner`.
 template <class Config, int kParts, class Corner>
 __device__ __forceinline__ void copy_parts(unsigned char* to, u32 next, const TensorMap& map, Corner corner,
                                            u64* barrier) {
@@ -48,7 +48,7 @@ __device__ __forceinline__ void copy_parts(unsigned char* to, u32 next, const Te
   }
 }
 
-// A block of keys of one problem, when its stage is free.
+// Copies a block of keys of one problem, when its stage is free.
 template <class Config>
 __device__ __forceinline__ void copy_keys(typename Geometry<Config>::Storage& storage,
                                           const Ring<Geometry<Config>::kStages>& keys, const TensorMap& map_k,
@@ -59,7 +59,7 @@ __device__ __forceinline__ void copy_keys(typename Geometry<Config>::Storage& st
                                 ptx::BoxCorner{0, key_head, block * G::kBlockN, batch}, full_k);
 }
 
-// The values of that block.
+// Copies the values of that block.
 template <class Config>
 __device__ __forceinline__ void copy_values(typename Geometry<Config>::Storage& storage,
                                             const Ring<Geometry<Config>::kStages>& values, const TensorMap& map_v,

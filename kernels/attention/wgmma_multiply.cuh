@@ -13,7 +13,7 @@
 
 namespace tilewright::attention {
 
-// A warpgroup's products, and its sides of the rings.
+// A warpgroup's products, and its places in the rings.
 template <class Config>
 struct Multiplier {
   using G = Geometry<Config>;
@@ -33,7 +33,7 @@ struct Multiplier {
   __device__ __forceinline__ const Work& work() const { return storage.work[piece % G::kWorks]; }
   __device__ __forceinline__ const Work& work_before() const { return storage.work[(piece - 1) % G::kWorks]; }
 
-  // scores = q kᵀ, of the queries and keys whose turn it is.
+  // Starts scores = q kᵀ, of the queries and keys whose turn it is.
   __device__ __forceinline__ void start_scores(float (&scores)[G::kScores]) {
     const u64 q = ptx::matrix_descriptor(storage.queries(query_stage(), warpgroup), 0, kEightRows);
     const u64 k = ptx::matrix_descriptor(storage.keys(keys.stage), 0, kEightRows);
@@ -49,7 +49,8 @@ struct Multiplier {
     ptx::wgmma_commit();
   }
 
-  // results = weights · v, or that added. Where ones stand behind the values, the weights' sums are among the results.
+  // Starts results = weights · v, or adds that. Where ones stand behind the values, the weights' sums are among the
+  // results.
   __device__ __forceinline__ void start_results(float (&results)[G::kResults], const u32 (&weights)[G::kStepsV][4],
                                                 bool accumulate) {
     const u32 stage = values.stage;
@@ -75,8 +76,8 @@ struct Multiplier {
                            : Ring<G::kStages>{ring.stage - 1, ring.parity};
   }
 
-  // This warp needs them no more. Each says so for itself: where nothing is multiplied, the warps of a warpgroup are
-  // not in step, and a late one must not find the stage filled again.
+  // Gives the keys back, each warp for itself: where nothing is multiplied, the warps of a warpgroup are not in step,
+  // and a late one must not find the stage filled again.
   __device__ __forceinline__ void release_keys(bool queries_too) {
     if (thread % kWarpSize == 0) {
       ptx::mbarrier_arrive(&storage.empty_k[keys.stage]);

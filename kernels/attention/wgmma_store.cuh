@@ -29,8 +29,8 @@ struct Output {
   i32 columns;                                  // dv
 };
 
-// A thread's two rows, `row` of the piece and the eighth behind it, when all of their keys have been added up: stores
-// lse, and makes of the sums what results are multiplied by, where that does not come with the results.
+// Ends a thread's two rows, `row` of the piece and the eighth behind it, when all of their keys have been added up.
+// Stores lse, and turns the sums into the factors of the results, where these do not come with the results.
 template <class Config>
 __device__ __forceinline__ void end_rows(const Output<typename Config::dtype>& out, const Problem& problem,
                                          const Work& work, Rows& rows, i32 row, int lane, float factor) {
@@ -57,7 +57,7 @@ __device__ __forceinline__ void end_rows(const Output<typename Config::dtype>& o
   }
 }
 
-// Their results, after that.
+// Stores the rows' results, after that.
 template <class Config>
 __device__ __forceinline__ void store_results(const Output<typename Config::dtype>& out, const Problem& problem,
                                               const Work& work, const Rows& rows,

@@ -10,8 +10,7 @@
 
 namespace tilewright::attention {
 
-// A value that is the same in all lanes, so that the compiler knows, too: it has uniform registers for such, and the
-// others are few.
+// Tells the compiler that a value is the same in all lanes: it then takes a uniform register, and the others are few.
 __device__ __forceinline__ i32 uniform(i32 value) { return __shfl_sync(kFullMask, value, 0); }
 
 // A piece as its consumers go through it: the blocks still to come, and which of them all rows of the warp see whole.

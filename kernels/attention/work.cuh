@@ -15,7 +15,7 @@
 
 namespace tilewright::attention {
 
-// What every thread knows of the call. Queries (times packed heads) and keys are at most 2^28, the window's sides at most
+// The call, as all threads know it. Queries (times packed heads) and keys are at most 2^28, the window's sides at most
 // 2^29, so that sums of three fit 32 bits.
 struct Problem {
   i32 batches, heads, key_heads;  // b, hq, hkv
@@ -59,7 +59,7 @@ __device__ __forceinline__ KeyRange keys_of(const Problem& problem, i32 first_to
   return range;
 }
 
-// Those of a row of a head (or of packed heads).
+// The keys of a row of a head (or of packed heads).
 template <class Config>
 __device__ __forceinline__ KeyRange keys_of_row(const Problem& problem, i32 row) {
   return keys_of<Config::causal == "yes", Config::window == "yes">(problem, row / Config::pack, row / Config::pack);

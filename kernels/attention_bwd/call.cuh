@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A call of attention_bwd, as all of its kernels see it. The diagonal of query i is key i + sk - sq; it sees the keys from
-// `first` behind its diagonal to `last` behind it, both limits included.
+// A call of attention_bwd, as all of its kernels see it. The diagonal of query i is key i + sk - sq; it sees the keys
+// from `first` behind its diagonal to `last` behind it, both limits included.
 
 #include "device/config.cuh"
 

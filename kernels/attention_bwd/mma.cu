@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// attention_bwd by mma.sync: delta = do·o of every query, then the gradients of keys, then those of queries (tiles.cuh). Rows
-// of tensors start at multiples of 16 bytes.
+// attention_bwd by mma.sync: delta = do·o of every query, then the gradients of keys, then those of queries
+// (tiles.cuh). Rows of tensors start at multiples of 16 bytes.
 //
 //   delta  f32 [b, hq, sq]
 

@@ -18,7 +18,7 @@ __device__ __forceinline__ double exp_of(double x) { return exp(x); }
 __device__ __forceinline__ float tanh_of(float x) { return tanhf(x); }
 __device__ __forceinline__ double tanh_of(double x) { return tanh(x); }
 
-// To an element of the op's dtype, or to a double.
+// Stores to an element of the op's dtype, or to a double.
 __device__ __forceinline__ void put(double* to, double value) { *to = value; }
 template <class T>
 __device__ __forceinline__ void put(T* to, float value) {
@@ -149,7 +149,7 @@ __device__ __forceinline__ void gradients_of_columns(const Call& call) {
 
 template <class Config, class Real, bool kSampled, class Call>
 __device__ __forceinline__ void gradients_plainly(const Call& call) {
-  // Narrow rows are not to take the time of wide ones.
+  // Narrow rows must not take the time of wide ones.
   const i64 widest = call.columns > call.columns_v ? call.columns : call.columns_v;
   if (widest <= 64) {
     gradients_of_columns<Config, Real, kSampled, 2>(call);

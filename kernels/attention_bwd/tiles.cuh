@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The gradients of attention by mma.sync, sm_80 and later; d and dv are multiples of 8. Two kernels, neither of which adds
-// to what another block writes, so that every launch gives the same bits:
+// The gradients of attention by mma.sync, sm_80 and later; d and dv are multiples of 8. Two kernels, neither of which
+// adds to what another block writes, so that every launch gives the same bits:
 //
-//   of keys      a block has 64 keys of a key head, a warp 16 of them, and goes through the queries that see them, those of
+//   of keys      a block has 64 keys of a key head, a warp 16 of them, and goes through the queries that see them, of
 //                all heads of the group: xᵀ = k qᵀ, dpᵀ = v doᵀ, then dv += pᵀ do and dk += dxᵀ q; where registers have
 //                no room for both sums, dv comes by a kernel of its own, which needs x alone
-//   of queries   a block has 64 queries of a head and goes through the keys that they see: x = q kᵀ, dp = do vᵀ, dq += dx k
+//   of queries   a block has 64 queries of a head and goes through the keys that they see: x = q kᵀ, dp = do vᵀ,
+//                dq += dx k
 //
 // Own rows lie in shared memory for good, the others come by cp.async into two stages. What is accumulated stays in
 // registers, and a result of a product is the first operand of the next as it lies.
@@ -42,7 +43,7 @@ struct BackwardGeometry {
   using Own = MmaTile<T, kOwn, kColumns>;
   template <int kColumns>
   using Other = MmaTile<T, kOther, kColumns>;
-  // Of keys: own k and v, others q and do. Of queries: the other way round.
+  // The kernel of keys owns k and v, the others are q and do; the kernel of queries the other way round.
   struct Storage {
     alignas(128) unsigned char own[Own<kHead>::kBytes];
     alignas(128) unsigned char own_v[Own<kHeadV>::kBytes];
@@ -89,8 +90,8 @@ __device__ __forceinline__ void add_rows(float (&sums)[kColumns / 2], const floa
   }
 }
 
-// Of one element: x as the product left it becomes p, dp becomes dx (without the factor `scale`). `lse` is that of the
-// query times log₂ e; a query that saw no key has p = 0.
+// Turns an element's x, as the product left it, into p, and dp into dx (without the factor `scale`). `lse` is that of
+// the query times log₂ e; a query that saw no key has p = 0.
 template <class G>
 __device__ __forceinline__ void weigh_pair(float& x, float& dp, const Scale& scale, float lse, float delta,
                                            bool is_seen) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The wgmma kernel of attention_bwd: who computes what, and where it lies. docs/kernels/attention.md.
+// The division of work in the wgmma kernel of attention_bwd, and its places in shared memory
+// (docs/kernels/attention.md).
 //
 // A block has 128 keys of a key head. Its first warpgroup copies; each of the two others owns 64 keys, and dk and dv of
 // them in registers. Queries come by, block_m at a time, of all heads of the group:
@@ -23,8 +24,8 @@ struct BackwardTiles {
   enum : bool {
     kMasked = Config::causal == "yes" || Config::window == "yes",
     kOrdered = Config::deterministic == "yes",  // sums of dq, by keys
-    // Blocks of a head begin at different queries; under a mask, a block has keys that many queries see, and then as many
-    // that few see.
+    // Blocks of a head begin at different queries; under a mask, a block has keys that many queries see, and then as
+    // many that few see.
     kShifts = Config::order == 1 && !kMasked,
     kPairs = Config::order == 1 && kMasked,
     kStores = kOrdered && (kShifts || kPairs),  // the first that adds to a tile stores
@@ -44,7 +45,7 @@ struct BackwardTiles {
     kThreads = kWarpgroup * (1 + kConsumers),
     kOwn = 64,  // keys of a warpgroup
     kKeys = kOwn * kConsumers,
-    // Two threads that bring and take away need more than one; wide steps leave none to them.
+    // Two threads that copy in and out need more registers than one; wide steps leave none to them.
     kProducerRegisters = kBulk && kQueries != 80 && !kEarly ? 40 : 24,
     kConsumerRegisters = kBulk && kQueries != 80 && !kEarly ? 232 : 240,
 
@@ -66,8 +67,8 @@ struct BackwardTiles {
     kBytesDx = kKeys * kPartsX * kRowBytes,
     kTileDq = kQueries * kHead,  // floats
 
-    // What a thread holds of x and dp, and of a warpgroup's share of dqᵀ: 64 columns of d of all queries where d has
-    // two parts, else all of d of half of the queries.
+    // A thread's values of x and dp, and of a warpgroup's share of dqᵀ: 64 columns of d of all queries where d has two
+    // parts, else all of d of half of the queries.
     kScores = kQueries / 2,
     kQueriesDq = kParts == 2 ? static_cast<int>(kQueries) : kQueries / 2,
     kSumsDq = kQueriesDq / 2,
@@ -98,8 +99,7 @@ struct BackwardTiles {
   enum : u32 { kNone = 0xffffffff };  // a piece
 };
 
-// What every thread knows of the call. Tokens are at most 2^28, limits of what a query sees at most 2^29 from its
-// diagonal.
+// The call, as all threads know it. Tokens are at most 2^28, a query's limits at most 2^29 from its diagonal.
 struct BackwardProblem {
   i32 batches, heads, key_heads, queries, keys;
   i32 first, last;   // keys seen, as seen from the query's diagonal
@@ -210,15 +210,14 @@ __device__ __forceinline__ i64 tile_of(const BackwardProblem& problem, const Bac
   return (i64{work.batch} * problem.heads + work.head(step)) * problem.query_blocks + work.template block<G>(step);
 }
 
-// Who adds to a tile in which order, where sums have the same bits at each launch. A tile has two sums, whose orders
-// are those in which blocks would come to it without waiting if all of a head began at once; a block waits for blocks that
-// began before it alone.
+// The order in which blocks add to a tile, for the same bits at each launch. A tile has two sums; in each the order is
+// that in which blocks would come without waiting if all of a head began at once. A block waits only for blocks that
+// began before it.
 //
-//   no mask   blocks of a head begin at different queries and go round. One sum is of those that come to the tile before
-//             they have gone round, the other of those behind. Lower keys first.
-//   causal    a block has keys `pair` from the front, seen by many queries, and then those as far from the end, from the
-//             last query on: as much work for all of them. One sum is of the first, higher keys first; one of the others,
-//             lower keys first.
+//   no mask   blocks of a head begin at different queries and go round. One sum is of blocks that come to the tile
+//             before they have gone round, the other of those behind; lower keys first
+//   causal    a block has keys `pair` from the front, seen by many queries, then those as far from the end, from the
+//             last query on. One sum is of the front keys, higher ones first, the other of the rest, lower ones first
 struct Adders {
   i32 first, second;  // how many add to each sum
 };

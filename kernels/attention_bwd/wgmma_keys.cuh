@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A warpgroup of the wgmma kernel: dk and dv of its 64 keys, and its share of dq. Of a step's products those that need
-// nothing of the softmax are under way while the others' weights are worked out:
+// A warpgroup of the wgmma kernel: dk and dv of its 64 keys, and its share of dq. Products that need nothing of a
+// step's softmax are under way while the weights of the others are worked out:
 //
 //   tensor cores   x dp       dv         dq dk       x dp
 //   thread             p   dx   barrier     adds dq     p
@@ -51,7 +51,7 @@ __device__ __forceinline__ void store_gradient(const float (&sums)[kColumns / 2]
   }
 }
 
-// Where gradients of keys go: strides in elements.
+// The places of the keys' gradients, with strides in elements.
 template <class T>
 struct KeyGradient {
   T* data;
@@ -82,7 +82,7 @@ __device__ __forceinline__ void gradients_of_keys(typename BackwardTiles<Config>
   u32 turn = 0;  // of the buffers of dx, and of dq's barriers
   BackwardWork work{};
   i32 warp_key = 0;  // the first of the warp
-  // In the order of registers: each thread adds four floats that are its own, a warp 512 bytes in a row.
+  // Adds dq in the order of registers: four floats a thread, 512 neighbouring bytes a warp.
   const auto add_dq = [&](i32 step) {
     const int at = (warpgroup * (G::kSumsDq / 4) * G::kWarpgroup + thread) * 4;
     if constexpr (G::kBulk) {
@@ -104,7 +104,7 @@ __device__ __forceinline__ void gradients_of_keys(typename BackwardTiles<Config>
     }
   };
 
-  // x becomes p. Queries are columns: the thread has 8j + 2t and the next one of each 8.
+  // Turns x into p. Queries are columns: the thread has 8j + 2t and the next one of each 8.
   const auto weigh = [&](i32 step, u32 stage) {
     const float* const lse = storage.lse[stage] + lane % 4 * 2;
 #pragma unroll
@@ -115,7 +115,7 @@ __device__ __forceinline__ void gradients_of_keys(typename BackwardTiles<Config>
       x[4 * j + 2] = ptx::ex2_approx(fmaf(x[4 * j + 2], factor, -low));
       x[4 * j + 3] = ptx::ex2_approx(fmaf(x[4 * j + 3], factor, -high));
     }
-    // As seen from the first query's diagonal: where the warp's keys are.
+    // The warp's keys, as seen from the first query's diagonal.
     const i32 query = work.template block<G>(step) * G::kQueries;
     const i32 from_diagonal = warp_key - query - (problem.keys - problem.queries);
     const bool is_whole =
@@ -136,7 +136,7 @@ __device__ __forceinline__ void gradients_of_keys(typename BackwardTiles<Config>
       }
     }
   };
-  // dx, without the factor `scale`.
+  // Computes dx, without the factor `scale`.
   const auto make_dx = [&](u32 stage) {
     const float* const delta = storage.delta[stage] + lane % 4 * 2;
 #pragma unroll
@@ -164,8 +164,8 @@ __device__ __forceinline__ void gradients_of_keys(typename BackwardTiles<Config>
     ptx::wgmma_fence();
     Products::template start_sums<G::kHeadV>(dv, p, storage.d_o[stage]);
   };
-  // Two buffers of dx: what was written two steps before has been read, or its readers would not have come to the
-  // barrier of the last step.
+  // Writes dx to one of two buffers: the one of two steps before has been read, or its readers would not have come to
+  // the barrier of the last step.
   const auto share_dx = [&] {
     Products::store_dx(storage.dx[turn], dx, warpgroup, thread);
     ptx::fence_shared_to_async();

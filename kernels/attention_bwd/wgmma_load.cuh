@@ -14,7 +14,7 @@
 
 namespace tilewright::attention {
 
-// All parts of kRows rows of a head.
+// Copies all parts of kRows rows of a head.
 template <int kParts, int kRows>
 __device__ __forceinline__ void load_rows(unsigned char* to, const TensorMap& map, i32 head, i32 token, i32 batch,
                                           u64* barrier) {
@@ -24,8 +24,8 @@ __device__ __forceinline__ void load_rows(unsigned char* to, const TensorMap& ma
   }
 }
 
-// `lse` and `delta` have whole blocks of each head. A block that stays has every gridDim'th piece, or takes one after the
-// other from `counter`, and tells which.
+// The thread that copies. `lse` and `delta` have whole blocks of each head. A block that stays has every gridDim'th
+// piece, or takes one after the other from `counter` and tells which.
 template <class Config>
 __device__ __forceinline__ void load_all(typename BackwardTiles<Config>::Storage& storage, const TensorMap& map_q,
                                          const TensorMap& map_k, const TensorMap& map_v, const TensorMap& map_do,
@@ -85,8 +85,8 @@ __device__ __forceinline__ void load_all(typename BackwardTiles<Config>::Storage
   }
 }
 
-// Sums of dq on their way to global memory. `sums` has the tiles, kTileDq floats each, by batch, head and block. Where
-// sums are the same bits at each launch, blocks of keys add to a tile in turns: a sum has a counter, zero at first.
+// The thread that adds dq to global memory. `sums` has the tiles, kTileDq floats each, by batch, head and block. For
+// the same bits at each launch, blocks of keys add to a tile in turns: a sum has a counter, zero at first.
 template <class Config>
 __device__ __forceinline__ void add_all(typename BackwardTiles<Config>::Storage& storage, float* sums, u32* turns,
                                         const BackwardProblem& problem, int adder) {

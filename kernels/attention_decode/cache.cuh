@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Where the keys and values of sequences lie, for the kernels of decoding: as tensors, or in pages of a pool. Strides are
-// in elements; columns are neighbours. A token is asked for only where its sequence has it.
+// The places of sequences' keys and values, for the kernels of decoding: tensors, or pages of a pool. Strides are in
+// elements; columns are neighbours. A token is asked for only where its sequence has it.
 //
-// A step is what a warp copies at once. What a table says of it is looked up a step before it is needed: `look`, then `step`.
+// A step is what a warp copies at once. Its table entry is looked up a step before it is needed: `look`, then `step`.
 
 #include "device/config.cuh"
 
@@ -31,7 +31,7 @@ struct StepRows {
   __device__ __forceinline__ const T* value(int row) const { return values + row * value_step; }
 };
 
-// Each sequence for itself.
+// Each sequence has its own rows of a tensor.
 template <class T>
 struct DenseCache {
   enum : bool { kHasAllTokens = true };  // up to the capacity: any may be read before a length is known

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the kernels of attention_decode and attention_paged make of their parameters.
+// The calls of attention_decode and attention_paged, made of their kernels' parameters.
 
 #include "split.cuh"
 
@@ -15,7 +15,7 @@ struct Decoding {
   Scale scale;
 };
 
-// Of attention_decode; `parts` and `counters` are null where there are none.
+// The call of attention_decode; `parts` and `counters` are null where there are none.
 template <class Config, class T = typename Config::dtype>
 __device__ __forceinline__ Decoding<Config, DenseCache<T>> of_tensors(
     const T* q, const T* k, const T* v, const i32* lengths, T* o, float* lse, float* parts, u32* counters, float scale,
@@ -34,7 +34,7 @@ __device__ __forceinline__ Decoding<Config, DenseCache<T>> of_tensors(
           make_scale<SplitGeometry<Config>::kSoftcap>(scale, softcap)};
 }
 
-// Of attention_paged.
+// The call of attention_paged.
 //
 //   in_page = 1   what a warp copies at once lies in one page: one look into the table for all of it
 //   in_page = 0   any size of a page: one for each row

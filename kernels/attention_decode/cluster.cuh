@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Decoding by clusters, sm_90 and later: the blocks of a cluster have one pack of rows, and its units of keys in turns.
-// Each warp works as in split.cuh. At the end a block adds up what its warps have, and the cluster what its blocks have,
-// through each other's shared memory: no second kernel, and nothing that waits for lengths of other sequences.
+// Decoding by clusters, sm_90 and later. The blocks of a cluster have one pack of rows, and its units of keys in turns.
+// Each warp works as in split.cuh. At the end a block adds up the sums of its warps, and the cluster those of its
+// blocks, through each other's shared memory: there is no second kernel, and no wait for lengths of other sequences.
 //
 //   units of the pack   ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪
 //   block               0 1 2 3 0 1 2 3 0 1 2      then block r has the r'th quarter of the pack's results
 //
-// Where any token up to the capacity may be read, the first copies do not wait for the length, either; of what lies
-// behind it, scores are masked and values set to zero.
+// Where any token up to the capacity may be read, the first copies do not wait for the length, either. Scores behind it
+// are masked, values set to zero.
 
 #include "device/ptx/cluster.cuh"
 #include "split.cuh"
@@ -38,7 +38,7 @@ struct ClusterGeometry : SplitGeometry<Config> {
                 "a ring has room for its warp's results");
 };
 
-// Zeros for rows of a warp's step from `first` on.
+// Sets rows of a warp's step to zero, from `first` on.
 template <class Config>
 __device__ __forceinline__ void clear_values(unsigned char* values, i32 first, int lane) {
   using Tile = typename SplitGeometry<Config>::TileV;
@@ -47,7 +47,7 @@ __device__ __forceinline__ void clear_values(unsigned char* values, i32 first, i
   }
 }
 
-// What the cluster's blocks have of four columns of a row, added up.
+// Adds up the cluster's sums of four columns of a row.
 template <class Config>
 struct ClusterSum {
   using G = ClusterGeometry<Config>;
@@ -63,7 +63,7 @@ struct ClusterSum {
       to[2 * i + 1] = __builtin_bit_cast(float, static_cast<u32>(pair >> 32));
     }
   }
-  // Of kCount blocks from `first` on: loads stand together, so that they wait together.
+  // Adds those of kCount blocks from `first` on: loads stand together, so that they wait together.
   template <int kCount>
   __device__ __forceinline__ void add(typename G::Storage& storage, int first, int row, int vector, float factor) {
     float facts[kCount][4], others[kCount][4];
@@ -93,7 +93,7 @@ struct ClusterSum {
   }
 };
 
-// What the warps have in their rings, added up in storage.results and facts. All threads call.
+// Adds up the warps' sums, which lie in their rings, in storage.results and facts. All threads call.
 template <class Config>
 __device__ __forceinline__ void add_up_warps(typename ClusterGeometry<Config>::Storage& storage, i32 rows, float factor,
                                              int thread) {
@@ -156,7 +156,7 @@ __device__ __forceinline__ void decode_by_clusters(const SplitArguments<Config>&
     }
     ptx::cp_async_commit();
   };
-  // The first step as if the sequence were as long as it can be.
+  // Copy the first step as if the sequence were as long as it can be.
   if constexpr (kEarly) copy_step(rank, 0);
   place.sequence = sequence_of<G>(call, place.batch);
   if (const i32 last = place.sequence.length - 1; last >= 0) entry = cache.look(place.batch, key_of(rank), last);
@@ -186,7 +186,7 @@ __device__ __forceinline__ void decode_by_clusters(const SplitArguments<Config>&
   ptx::cp_async_wait<0>();
   __syncwarp();
 
-  // What this warp has, to where its ring was.
+  // Put the warp's sums where its ring was.
   warp.put_facts(storage);
   float* const own = reinterpret_cast<float*>(&storage.stages[warp.warp][0]);
 #pragma unroll

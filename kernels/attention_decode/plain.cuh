@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Decoding as it is defined, over any cache: the base and the reference in fp64, both with a warp a row of queries.
+// Decoding as it is defined, over any cache: the base, and the reference in fp64, with a warp a row of queries.
 
 #include "attention/plain_row.cuh"
 #include "cache.cuh"
 
 namespace tilewright::attention {
 
-// What of a call is the same for every row.
+// The values that all rows of a call share.
 struct Decoding {
   const i32* lengths;
   i32 left;  // of the window; -1 is unlimited
@@ -16,8 +16,8 @@ struct Decoding {
   RowScale row;
 };
 
-// Calls `work` with the row, its keys' head, and the keys that it sees: from first to behind last. The last query is the
-// last token.
+// Calls `work` with the row, its keys' head, and the keys that it sees: from first to behind last. The last query is
+// the last token.
 template <class Config, class Work>
 __device__ __forceinline__ void for_each_row(const Decoding& call, const Work& work) {
   const i64 warps = static_cast<i64>(gridDim.x) * (blockDim.x / kWarpSize);

@@ -2,22 +2,22 @@
 #pragma once
 
 // The work of decoding, shared out by the lengths that lie on the device. A pack is block_m rows of one key head of one
-// sequence: query r / group of head r % group, group = hq / hkv. Its keys come in units of kUnit. All units of all packs
-// stand in one line, of which each block takes an equal piece: one long sequence among short ones keeps all blocks as
-// busy as equal ones do. Behind each pack kToll places are left empty: what its end takes, in the time of units.
+// sequence: query r / group of head r % group, group = hq / hkv. Its keys come in units of kUnit. All units of all
+// packs stand in one line, of which each block takes an equal piece, so that one long sequence among short ones keeps
+// all blocks busy. Behind each pack kToll places are left empty, for the time that its end takes.
 //
 //   packs    │ 0       │ 1   │ 2               │ 3  │        a pack within a block is finished by it;
 //   units    ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪        of the others each block leaves a part,
 //   blocks   │ 0         │ 1         │ 2         │          and the last that does combines them
 //
-// There are kSide such lines: packs side, side + kSide, … of each sequence stand in line `side`, and neighbouring blocks
-// have the same place in neighbouring lines. So they read the same keys of neighbouring heads.
+// There are kSide such lines: packs side, side + kSide, … of each sequence stand in line `side`, and neighbouring
+// blocks have the same place in neighbouring lines. So they read the same keys of neighbouring heads.
 
 #include "device/config.cuh"
 
 namespace tilewright::attention {
 
-// What every thread knows of the call. Tokens are at most 2^28, units 2^30.
+// The call, as all threads know it. Tokens are at most 2^28, units 2^30.
 struct DecodeCall {
   const i32* lengths;
   i32 batches, heads, key_heads, queries, capacity;
@@ -40,8 +40,8 @@ __device__ __forceinline__ DecodeCall make_decode_call(const i32* lengths, i64 b
           static_cast<i32>(heads / key_heads)};
 }
 
-// The keys of a sequence that any of its queries sees: whole steps of a warp from `first` on, up to `length`. Each of its
-// packs has `places` in the line: its units, and the toll.
+// The keys of a sequence that any of its queries sees: whole steps of a warp from `first` on, up to `length`. Each of
+// its packs has `places` in the line: its units, and the toll.
 struct Sequence {
   i32 length, first, units, places;
 };
@@ -94,15 +94,15 @@ struct Place {
   }
 };
 
-// Sums over warps, through shared memory.
+// Adds up over warps, through shared memory.
 template <int kWarps>
 struct ScanStorage {
   i32 totals[kWarps];
   i32 batch, before;
 };
 
-// The sequence in which place share_begin(block) lies, and the places before the sequence; `places` becomes all there are.
-// Where a block has none, its result is of no use. All threads of the block call.
+// The sequence in which place share_begin(block) lies, and the places before that sequence; `places` becomes the number
+// of all. A block without places ignores the result. All threads of the block call.
 template <class G>
 __device__ __forceinline__ i32 find_share(const DecodeCall& call, ScanStorage<G::kWarps>& storage, i32 packs, i32 block,
                                           i32 blocks, i32& places) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Decoding by mma.sync, over any cache; sm_80 and later. d and dv are multiples of 8, rows of q, k and v start at multiples
-// of 16 bytes, those of o at multiples of 8.
+// Decoding by mma.sync, over any cache; sm_80 and later. d and dv are multiples of 8, rows of q, k and v start at
+// multiples of 16 bytes, those of o at multiples of 8.
 //
 // shares.cuh tells which units of keys a block goes through. Of a unit each warp has `keys` keys for itself: a ring of
 // its own, filled by cp.async, scores, weights and results of all rows of the pack. Warps meet at the end of a pack.
@@ -11,9 +11,9 @@
 //             q kᵀ, softmax, p v   ▪▪▪▪▪▪▪▪▪▪▪▪
 //   a block   q of the pack into shared memory │ … │ results of the warps added up there │ o, or a part of it
 //
-// A part is fp32: results as they are, and for each row the base, as a power of two, and the sums of weights. A block has
-// two at most: of a pack that began before it, and of one that ends behind it. The last block that leaves a part of a pack
-// combines all of them, in their order.
+// A part is fp32: results as they are, and for each row the base, as a power of two, and the sums of weights. A block
+// has two at most: of a pack that began before it, and of one that ends behind it. The last block that leaves a part of
+// a pack combines all of them, in their order.
 
 #include "attention/mma_tile.cuh"
 #include "attention/rounding.cuh"
@@ -96,7 +96,7 @@ struct SplitArguments {
   i32 columns, columns_v;  // d and dv
 };
 
-// 2^((base − of) · factor): what sums over `base` are worth over `of`; nothing where no key was seen.
+// 2^((base − of) · factor), the factor from sums relative to `base` to those relative to `of`; 0 where no key was seen.
 __device__ __forceinline__ float worth(float base, float of, float factor) {
   return base == -kInfinity ? 0.0f : ptx::ex2_approx((base - of) * factor);
 }
@@ -166,7 +166,7 @@ struct SplitWarp {
     }
   }
 
-  // Bases and sums of the warp's rows. Others see them behind a barrier.
+  // Stores bases and sums of the warp's rows. Others see them behind a barrier.
   template <class Storage>
   __device__ __forceinline__ void put_facts(Storage& storage) const {
     const auto of_row = [](float sum) {
@@ -184,8 +184,8 @@ struct SplitWarp {
     }
   }
 
-  // Adds up what the warps have of the first `rows` rows, and gives it to take(row, vector, base, sum, rounded, values), each
-  // vector of four columns by another thread. All threads call.
+  // Adds up the warps' sums of the first `rows` rows, and calls take(row, vector, base, sum, rounded, values) with
+  // them, a thread for each vector of four columns. All threads call.
   template <class Take>
   __device__ __forceinline__ void meet(typename G::Storage& storage, i32 rows_of_pack, float factor, const Take& take) {
     put_facts(storage);
@@ -227,7 +227,7 @@ struct SplitWarp {
   }
 
  private:
-  // −inf where a row does not see a key; steps that all rows see whole are left as they are.
+  // Sets scores to −inf where a row does not see a key; leaves steps that all rows see whole as they are.
   __device__ __forceinline__ void mask(float (&scores)[G::kScores], const DecodeCall& call, const Place& place,
                                        int tile, i32 key) const {
     const i32 diagonal = place.sequence.length - call.queries;
@@ -292,7 +292,7 @@ __device__ __forceinline__ void store_part(float* part, i32 row, i32 vector, flo
                Vector<float, 4>{{base == -kInfinity ? base : base * factor, sum, rounded, 0.0f}});
 }
 
-// A thread's part of the queries of a pack, on their way to shared memory.
+// A thread's part of a pack's queries, on the way to shared memory.
 template <class Config>
 struct QueryTile {
   using G = SplitGeometry<Config>;
@@ -332,7 +332,7 @@ struct QueryTile {
   }
 };
 
-// Where the parts of a pack are: `count` blocks have one, from the first on.
+// The parts of a pack: `count` blocks have one, from the first on.
 struct PartsOfPack {
   i32 first_place, count, first_block, blocks, places;
 
@@ -347,7 +347,7 @@ __device__ __forceinline__ PartsOfPack parts_of_pack(i32 first_place, i32 units,
   return {first_place, places >= blocks ? last - first + 1 : units, first, blocks, places};
 }
 
-// o and lse of a pack from its parts, by all threads.
+// Stores o and lse of a pack from its parts. All threads call.
 template <class G, class Config>
 __device__ __forceinline__ void combine_parts(const PackRows<Config>& rows, const float* all, i32 side,
                                               const PartsOfPack& parts) {
@@ -360,7 +360,7 @@ __device__ __forceinline__ void combine_parts(const PackRows<Config>& rows, cons
       Vector<float, 4> facts[G::kTogether], others[G::kTogether];
 #pragma unroll
       for (int j = 0; j < G::kTogether; ++j) {
-        // Of a part that is missing, the last once more, without worth.
+        // For a missing part the last one once more, with the factor 0.
         const i32 at = first + j < parts.count ? first + j : parts.count - 1;
         const float* const part = all + ((i64{parts.block(at)} * G::kSide + side) * 2 + (at == 0 ? 1 : 0)) * G::kPart;
         facts[j] = load_vector<4>(part + G::kRows * G::kHeadV + row * G::kFacts);
@@ -389,7 +389,7 @@ __device__ __forceinline__ void combine_parts(const PackRows<Config>& rows, cons
   }
 }
 
-// Behind a part: whether it was the last of its pack. The others are seen then. All threads call.
+// Call behind a part: whether it was the last of its pack. The other parts are seen then. All threads call.
 __device__ __forceinline__ bool is_last_part(u32* counter, i32 parts, u32& arrived) {
   __threadfence();
   __syncthreads();
@@ -400,7 +400,7 @@ __device__ __forceinline__ bool is_last_part(u32* counter, i32 parts, u32& arriv
   return true;
 }
 
-// Zeros and -inf for a sequence that has no keys.
+// Stores zeros and -inf for a sequence without keys.
 template <class Config>
 __device__ __forceinline__ void store_nothing(const SplitArguments<Config>& arguments, const DecodeCall& call,
                                               i32 batch) {
@@ -445,7 +445,7 @@ __device__ __forceinline__ void decode_share(const SplitArguments<Config>& argum
   place.pack = (begin - storage.scan.before) / place.sequence.places * G::kSide + side;
   place.unit = (begin - storage.scan.before) % place.sequence.places;
   if (place.unit >= place.sequence.units) {
-    // In the toll of a pack that another block has.
+    // The place lies in the toll of another block's pack.
     --place.unit;
     left -= place.advance<G>(call, packs) - 1;
   }
@@ -486,7 +486,7 @@ __device__ __forceinline__ void decode_share(const SplitArguments<Config>& argum
 #pragma unroll 1
   for (;;) {
     if (is_new) {
-      // Nobody is still at the pack before.
+      // No thread is still at the pack before.
       queries.store(storage.q, thread);
       warp.begin();
       __syncthreads();

@@ -104,7 +104,8 @@ __global__ void attention_varlen_reference(const typename Config::dtype* q, cons
   const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
   const i64 warps = i64{gridDim.x} * (blockDim.x / kWarpSize), tokens = cu_q[batch];
   const i64 parts = ceil_div(tokens, i64{kWarpSize});
-  // A warp has up to 32 neighbouring tokens of a head, those of them that are sampled, and of these one sequence at a time.
+  // A warp has up to 32 neighbouring tokens of a head, those of them that are sampled, and of these one sequence at a
+  // time.
   for (i64 part = i64{blockIdx.x} * (blockDim.x / kWarpSize) + threadIdx.x / kWarpSize; part < hq * parts;
        part += warps) {
     const i64 head = part / parts, key_head = head / (hq / hkv), first_token = part % parts * kWarpSize;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A block's queries of one head of a sequence, by the warps and tiles of attention/mma.cu: those of the index'th block of
-// queries, counted over sequences.
+// A block's queries of one head of a sequence, by the warps and tiles of attention/mma.cu: those of the index'th block
+// of queries, counted over sequences.
 
 #include "attention/base_tile.cuh"
 #include "device/config.cuh"
@@ -14,7 +14,8 @@ struct Piece {
   i32 batch, block;
 };
 
-// The index'th block of block_m queries, counted over sequences; batch is `batches` where there are fewer. A warp calls.
+// The index'th block of block_m queries, counted over sequences; batch is `batches` where there are fewer. A warp
+// calls.
 template <class Config>
 __device__ __forceinline__ Piece find_piece(const i32* cu_q, i32 batches, i32 index, int lane) {
   i32 before = 0;
@@ -37,7 +38,7 @@ __device__ __forceinline__ Piece find_piece(const i32* cu_q, i32 batches, i32 in
   return {batches, 0};
 }
 
-// What a kernel of varlen is given.
+// The parameters of a kernel of varlen.
 template <class T>
 struct Sequences {
   const T *q, *k, *v;

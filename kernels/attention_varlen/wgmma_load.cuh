@@ -2,9 +2,9 @@
 #pragma once
 
 // The two warps that copy, as in attention/wgmma_load.cuh, for sequences one behind the other. Boxes of tokens begin
-// where the sequence says and may end in the next one. Its queries give rows that are not stored, its keys are masked;
-// a weight of 0 times its values would be no number where they are none, so the warp that copies values writes zeros
-// over them.
+// where the sequence says and may end in the next one. Rows of the next one's queries are not stored, its keys are
+// masked. A weight of 0 times a value that is no number would be none, so the warp that copies values writes zeros over
+// those of the next sequence.
 
 #include "attention/wgmma_geometry.cuh"
 #include "attention/wgmma_load.cuh"
@@ -22,7 +22,7 @@ struct OfPiece {
   i32 first_query, first_key;
 };
 
-// What lies behind the rings, where the dense kernel's storage is padded.
+// The part behind the rings, where the dense kernel's storage is padded.
 template <class Config>
 struct Beside {
   using G = Geometry<Config>;
@@ -82,7 +82,7 @@ __device__ __forceinline__ void load_queries_and_keys(typename Geometry<Config>:
   }
 }
 
-// Zeros for the rows of a stage of values from `first` on. A warp calls.
+// Sets the rows of a stage of values to zero, from `first` on. A warp calls.
 template <class Config>
 __device__ __forceinline__ void clear_values(unsigned char* values, i32 first, int lane) {
   using G = Geometry<Config>;

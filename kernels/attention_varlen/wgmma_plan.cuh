@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Which sequence is worked on when. Lengths lie on the device: one block of threads puts the sequences in order, those
-// with the most keys first, and counts the pieces before each. A piece is found by its number from there: the sequence
-// by a search that begins where the last one ended, the rest by attention/work.cuh, of that sequence alone.
+// The order of sequences. Lengths lie on the device, so one block puts the sequences in order, those with the most keys
+// first, and counts the pieces before each. A piece is found by its number: its sequence by a search that begins where
+// the last one ended, its place in the sequence by attention/work.cuh.
 //
 //   sequences, longest first    │ 5               │ 0         │ 3     │ 1 │
 //   pieces before               0                 24          36      40  42
@@ -22,7 +22,7 @@ struct alignas(16) Planned {
   i32 unused[2];
 };
 
-// What every thread knows of the call; what is of one sequence is its own problem.
+// The call, as all threads know it; each sequence is a problem of its own.
 struct PackedCall {
   i32 batches, heads, key_heads, left, right;
 
@@ -53,7 +53,7 @@ struct PlanStorage {
   i32 longest;
 };
 
-// The sum of the threads before this one, and of all.
+// The sum over the threads before this one; `all` becomes that over all.
 __device__ __forceinline__ u32 sum_before(PlanStorage& storage, u32 own, u32& all, int thread) {
   u32 upto = own;
 #pragma unroll

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// y[r][c] = act(x[r][c] + bias[c]); any rows ≥ 1, any cols ≥ 1, any addresses; y may be x itself. With pitch=strided the rows
-// of x and y start x_pitch and y_pitch elements apart. Computed in fp32, rounded once.
+// y[r][c] = act(x[r][c] + bias[c]); any rows ≥ 1, any cols ≥ 1, any addresses; y may be x itself. With pitch=strided
+// the rows of x and y start x_pitch and y_pitch elements apart. Computed in fp32, rounded once.
 //
 // Shared memory: none. sm_80 and later.
 

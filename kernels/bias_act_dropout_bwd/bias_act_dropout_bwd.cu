@@ -4,9 +4,9 @@
 //
 //   dx[r][c] = dropout(dy)[r][c] · act'(z[r][c]) · scale        dbias[c] = Σ over r of dx[r][c]
 //
-// What was kept is worked out again (device/dropout.cuh). x, dy and dx have row pitches; dx may be dy or x itself, with the
-// same pitch; any rows ≥ 1, any cols ≥ 1, any addresses. dbias is summed in fp32, before dx is rounded, with the same bits on
-// every launch. By the skeleton device/elementwise/strips.cuh. Computed in fp32.
+// What was kept is worked out again (device/dropout.cuh). x, dy and dx have row pitches; dx may be dy or x itself, with
+// the same pitch; any rows ≥ 1, any cols ≥ 1, any addresses. dbias is summed in fp32, before dx is rounded, with the
+// same bits on every launch. By the skeleton device/elementwise/strips.cuh. Computed in fp32.
 
 #include "device/activation_slope.cuh"
 #include "device/dropout.cuh"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// y[i] = a[i], or a[i] + b[i], or a[i] + b[i] + c[i], for i in [0, n): the fastest way to read 1, 2 or 3 bytes for each one
-// that is written. Elements of a plain copy keep their bits, whatever they are; sums are of fp32. All loads of a tile are in
-// flight before its first store.
+// y[i] = a[i], or a[i] + b[i], or a[i] + b[i] + c[i], for i in [0, n): the fastest way to read 1, 2 or 3 bytes for each
+// one that is written. Elements of a plain copy keep their bits, whatever they are; sums are of fp32. All loads of a
+// tile are in flight before its first store.
 //
 //   tile    | thread 0 … thread T-1 | thread 0 … thread T-1 | …   unroll times, kVec elements each
 //

@@ -11,8 +11,8 @@
 //
 // Two ways, both in fp32; sm_80 and later, clusters sm_90:
 //
-//   resident   a row, of a block or of a cluster, stays in registers as it was loaded: with grad=yes it is read once. The
-//              next row is on its way to shared memory meanwhile; a thread copies what it will hold itself
+//   resident   a row, of a block or of a cluster, stays in registers as it was loaded: with grad=yes it is read once.
+//              The next row is on its way to shared memory meanwhile; a thread copies what it will hold itself
 //   reread     a block a row, which is read once for the loss and once more for the gradient
 //
 // The target's logit goes with a row's partial sums, so that it is known before anything is written over it.
@@ -227,10 +227,10 @@ __device__ __forceinline__ void reread(const Op<Config>& op, i64 rows) {
 }
 
 // Config: num_warps, vec, chunks, ragged, cluster, blocks, ahead; static_dims with vocab. Thread t of the row's has its
-// vectors t, t + threads, … (chunks of them), and of a ragged row edge t, too. With ahead=0 it holds them, and the next row
-// comes; with ahead=1 a row's sums are sent before the last row's are awaited, its elements are taken from shared memory
-// twice, and two rows more come. Shared memory: what warps and blocks tell each other,
-// round_up(64 · (num_warps + cluster) + 32, 128), then for each row a vector for each of a thread's.
+// vectors t, t + threads, … (chunks of them), and of a ragged row edge t, too. With ahead=0 it holds them, and the next
+// row comes; with ahead=1 a row's sums are sent before the last row's are awaited, its elements are taken from shared
+// memory twice, and two rows more come. Shared memory: what warps and blocks tell each other, round_up(64 · (num_warps
+// + cluster) + 32, 128), then for each row a vector for each of a thread's.
 template <class Config>
 __device__ __forceinline__ void resident(const Op<Config>& op, i64 rows) {
   using T = typename Config::dtype;
@@ -372,7 +372,8 @@ __device__ __forceinline__ void resident(const Op<Config>& op, i64 rows) {
       const RowSpan span = span_of(r);
       Held held;
       ptx::cp_async_wait<0>();
-      // The next row comes while this one is added up. Its target's logit waits for its target: both do for the exchange.
+      // The next row comes while this one is added up. Its target's logit waits for its target: both do for the
+      // exchange.
       take(span, 0, held);
       copy(r + step, 0, coming);
       exchange.send(sums_of(span, held, now), turn);

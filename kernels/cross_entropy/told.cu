@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Cross-entropy (cross_entropy.cu, whose ops and arguments these are) of wide rows in the registers of a cluster, as
-// `cluster` has them, without a barrier in a block: warps tell all others what they know of a row (device/row/warp_talk.cuh).
-// A thread finds the largest of its elements first, so that its exponentials wait for nothing.
+// `cluster` has them, without a barrier in a block: warps tell all others what they know of a row
+// (device/row/warp_talk.cuh). A thread finds the largest of its elements first, so that its exponentials wait for
+// nothing.
 //
 //   ahead=0   a cluster has one row; those of other clusters come meanwhile
 //   ahead=1   clusters stay. The next row is on its way to shared memory; a thread copies what it will hold itself
-//   ahead=2   the same, with a row's sums sent before those of the row before are awaited, and two rows more on their way
+//   ahead=2   the same, with a row's sums sent before those of the last one are awaited, and two rows more on their way
 //
-// With kept=1, for bf16, what stays of an element is its exponential relative to the largest of the thread's, in fp16: of 11
-// bits, 2^-29 of that largest one and more; smaller ones, of which 2^-39 are left, are rounded more coarsely.
+// With kept=1, for bf16, what stays of an element is its exponential relative to the largest of the thread's, in fp16:
+// of 11 bits, 2^-29 of that largest one and more; smaller ones, of which 2^-39 are left, are rounded more coarsely.
 
 #include "cross_entropy/cross_entropy.cu"
 #include "device/ptx/fence.cuh"
@@ -76,8 +77,8 @@ __device__ __forceinline__ void with_exponential(float max, const Use& use) {
   }
 }
 
-// Which vectors of a row a thread of its cluster has: each kThreads-th, kChunks at most. Those of a warp start on a line of
-// 128 bytes, if the threads can hold the row so.
+// Which vectors of a row a thread of its cluster has: each kThreads-th, kChunks at most. Those of a warp start on a
+// line of 128 bytes, if the threads can hold the row so.
 template <class Config>
 class Places {
   using T = typename Config::dtype;
@@ -112,8 +113,9 @@ class Places {
   int thread_, ahead_;
 };
 
-// Config: cluster, num_warps, vec, chunks, ragged, ahead, blocks; static_dims with vocab. Shared memory: what warps tell each
-// other, round_up(64 · num_warps · cluster + 32, 128), then for each row that comes a vector for each of a thread's.
+// Config: cluster, num_warps, vec, chunks, ragged, ahead, blocks; static_dims with vocab. Shared memory: what warps
+// tell each other, round_up(64 · num_warps · cluster + 32, 128), then for each row that comes a vector for each of a
+// thread's.
 template <class Config>
 __device__ __forceinline__ void told(const Op<Config>& op, i64 rows) {
   using T = typename Config::dtype;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Activation functions of floats, as exact as an `Output` of that type can show (device/math.cuh): for 16-bit outputs their
-// errors are a few per cent of the rounding of the output, and small results keep their relative accuracy; for fp32 they
-// are those of the plain formula with accurate functions. NaN gives NaN, and an infinite argument the function's limit.
+// Activation functions of floats, as exact as an `Output` of that type can show (device/math.cuh). For 16-bit outputs
+// the error is a few per cent of the output's rounding, and small results keep their relative accuracy. For fp32 the
+// error is that of the plain formula with accurate functions. NaN gives NaN; an infinite argument gives the function's
+// limit.
 //
 //   y = activate<Config, Output>(x)     by Config::act: none, relu, leaky_relu, gelu, gelu_erf, silu, tanh
 //   exact_activation<Config>(double)    what it should be, for references
@@ -24,7 +25,7 @@ inline constexpr double kGeluCubic = 0.044715;
 inline constexpr double kLog2E = 1.4426950408889634;
 inline constexpr double kSqrtHalf = 0.7071067811865476;
 
-// Keeps -inf out of products with the zero that a function's other factor has become, long before.
+// Keeps -inf out of products whose other factor has become 0 long before.
 __device__ __forceinline__ float finite_below(float x) { return ptx::max_nan(x, -1e30f); }
 
 // x / (1 + 2^exponent), approximately; the quotient underflows to zero before 2^exponent overflows.
@@ -32,9 +33,9 @@ __device__ __forceinline__ float logistic_product(float x, float exponent) {
   return x * ptx::rcp_approx(1.0f + ptx::ex2_approx(exponent));
 }
 
-// log2 of the normal distribution's lower tail Φ(-a), a in [0, kEnd], as a polynomial; beyond kEnd, a·Φ(-a) is zero to the
-// type. Minimax fits: the relative error of Φ is below 6e-6 for fp16 (more where the product is subnormal), and for bf16
-// below 2e-4 to a = 5 and 2e-3 beyond.
+// log2 of the normal distribution's lower tail Φ(-a), a in [0, kEnd], as a polynomial; beyond kEnd, a·Φ(-a) is zero to
+// the type. Minimax fits: the relative error of Φ is below 6e-6 for fp16 (more where the product is subnormal), and for
+// bf16 below 2e-4 to a = 5 and 2e-3 beyond.
 template <class Output>
 struct LogTail;
 template <>
@@ -69,7 +70,8 @@ __device__ __forceinline__ float silu(float x) {
   }
 }
 
-// x / 2 · (1 + tanh(sqrt(2 / pi) (x + 0.044715 x³))); for 16 bits without the cancellation that this form has for x < 0.
+// x / 2 · (1 + tanh(sqrt(2 / pi) (x + 0.044715 x³))); for 16 bits without the cancellation that this form has for x <
+// 0.
 template <class Output>
 __device__ __forceinline__ float gelu(float x) {
   x = detail::finite_below(x);

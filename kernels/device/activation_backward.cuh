@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Derivatives of the activations of device/activation.cuh, in fp32; with fast functions where the `Output` is of 16 bits,
-// in which their errors do not show. NaN gives NaN, and an infinite argument the derivative's limit. Where a product has a
-// factor that cancels (1 - tanh², 1 - logistic), that factor is computed as it is and not as a difference.
+// Derivatives of the activations of device/activation.cuh, in fp32. A 16-bit `Output` gets fast functions, whose errors
+// it does not show. NaN gives NaN; an infinite argument gives the derivative's limit. A factor that would cancel (1 -
+// tanh², 1 - logistic) is computed by itself and not as a difference.
 //
 //   d = activation_slope<Config, Output>(x)   by Config::act: none, relu, leaky_relu, gelu, gelu_erf, silu, tanh
 //   exact_activation_slope<Config>(double)    what it should be, for references
@@ -37,7 +37,7 @@ __device__ __forceinline__ float inverse_of(float x) {
   }
 }
 
-// 1 / (1 + e^-x), and 1 less that.
+// 1 / (1 + e^-x), and 1 minus that.
 struct Logistic {
   float value;
   float rest;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Derivatives of the activations times a factor, with as few instructions as there may be: for kernels that compute for longer
-// than memory takes. Where activation_backward.cuh chooses by the sign which side of 1 / (1 + e^-u) it computes, arguments
-// are held here where e^-u is a number, so that e^-u / (1 + e^-u) is as exact as 1 / (1 + e^-u) on either side.
+// Derivatives of the activations times a factor in few instructions, for kernels that compute longer than memory takes.
+// activation_backward.cuh computes 1 / (1 + e^-u) from the side that the sign of u names. Here arguments are clamped to
+// where e^-u is a number, so that e^-u / (1 + e^-u) is as exact as 1 / (1 + e^-u) for either sign.
 //
 // NaN gives NaN. Beyond the bounds below, infinity included, a slope is its limit but for 10^-35.
 

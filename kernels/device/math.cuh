@@ -4,8 +4,8 @@
 #include "device/config.cuh"
 #include "device/ptx/math.cuh"
 
-// Transcendental functions as exact as an output type can show: the hardware's approximation where the result is rounded
-// to 8 or 11 bits anyway, the accurate function where it is stored in fp32.
+// Transcendental functions as exact as an output type can show: the hardware's approximation where the result is
+// rounded to 8 or 11 bits anyway, the accurate function where it is stored in fp32.
 
 namespace tilewright {
 

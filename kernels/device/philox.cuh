@@ -3,9 +3,10 @@
 
 #include "device/config.cuh"
 
-// Random numbers by counting: Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3",
-// 2011) makes four words of a key and a counter, the same on every device and in any order. Key and the counter's words
-// that all threads share stay in uniform registers: per round two wide multiplications and two three-way xors remain.
+// Random numbers by counting: Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2,
+// 3", 2011) makes four words of a key and a counter, the same on every device and in any order. Key and the counter's
+// words that all threads share stay in uniform registers: per round two wide multiplications and two three-way xors
+// remain.
 
 namespace tilewright {
 

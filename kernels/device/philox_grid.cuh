@@ -3,11 +3,11 @@
 
 #include "device/philox.cuh"
 
-// Philox4x32-10 of a grid of counters {group, row, offset's lower word, its upper word}: the same words as philox.cuh's. The
-// first three rounds do most of their work to the row or to the group alone, and 15 of 20 multiplications remain where both
-// are met often.
+// Philox4x32-10 of a grid of counters {group, row, offset's lower word, its upper word}, with the words of philox.cuh.
+// Most of the first three rounds depends on the row or on the group alone. Where that part is kept for each, 15 of 20
+// multiplications remain.
 //
-//   round   word 0         1       2                     3        where words are the row's (r), the group's (g) or both's
+//   round   word 0         1       2                     3        words are the row's (r), the group's (g) or both's
 //   1       r              const   g                     g
 //   2       g              g       r.high ^ g[0]         r.low
 //   3       … ^ g[1]       …       g[2] ^ r.low          g[3]

@@ -18,7 +18,7 @@ struct Sum {
   }
 };
 
-// Over groups of kLanes neighbouring lanes (a power of two, at most a warp). Every lane of the warp must call.
+// Reduces over groups of kLanes neighbouring lanes (a power of two, at most a warp). Every lane of the warp must call.
 template <int kLanes, class T, class Operation>
 __device__ __forceinline__ T reduce_lanes(T value, Operation operation) {
   static_assert(kLanes >= 1 && kLanes <= kWarpSize && (kLanes & (kLanes - 1)) == 0, "lanes: a power of two up to 32");

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The ring of `kStages` buffers between the threads that fill them and those that use them. Each side walks the ring by
-// itself: `stage` is the buffer of its turn, `parity` that of the mbarrier phase (ptx/mbarrier.cuh) in which the buffer is full.
-// It becomes empty for that turn in the phase of the other parity, which on fresh mbarriers has ended.
+// A place in the ring of `kStages` buffers between the threads that fill them and those that use them. Each side has a
+// place of its own: `stage` is the buffer of its turn, `parity` that of the mbarrier phase (ptx/mbarrier.cuh) in which
+// the buffer is full. The buffer is empty for that turn in the phase of the other parity, which has ended on fresh
+// mbarriers.
 
 #include "device/config.cuh"
 
@@ -21,7 +22,7 @@ struct Ring {
     }
   }
 
-  // So many turns further.
+  // Moves on by so many turns.
   __device__ __forceinline__ void advance(u32 turns) {
     const u32 sum = stage + turns;
     stage = sum % kStages;

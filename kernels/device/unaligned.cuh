@@ -3,11 +3,11 @@
 
 // Vectors at addresses that are only aligned to an element.
 //
-//   memory     …|a b|c d|e f|g h|…      three halves of a vector at aligned addresses hold what is wanted, here b c d e:
-//   wanted         |b c d e|            they are loaded whole, and moved down by a word and by half a word
+//   memory     …|a b|c d|e f|g h|…      three halves of a vector at aligned addresses hold the wanted elements, here b
+//   wanted         |b c d e|            c d e: they are loaded whole, and moved down by a word and by half a word
 //
-// Loading and moving are two steps, so that a kernel has all its loads under way before it waits for one. The halves reach
-// up to margin_of<kVec>() elements past either end of the vector.
+// Loading and moving are two steps, so that a kernel has all its loads under way before it waits for one. The halves
+// reach up to margin_of<kVec>() elements past either end of the vector.
 
 #include "device/ptx/cp_async.cuh"
 #include "device/vector.cuh"
@@ -20,7 +20,7 @@ __device__ __forceinline__ int phase_of(const T* address) {
   return static_cast<int>(reinterpret_cast<u64>(address) / sizeof(T) % kVec);
 }
 
-// The elements beside a vector that are read with it.
+// How many elements beside a vector are read with it.
 template <int kVec>
 __device__ constexpr int margin_of() {
   return kVec < 4 ? 0 : kVec / 2 - 1;
@@ -37,15 +37,15 @@ struct Arriving<T, kVec, true> {
   Packed<T, kVec> whole;
 };
 
-// Where vectors lie that are all equally far, and less than half a vector, from an address that is aligned to such a half.
-// They are named by that address.
+// The place of vectors that all lie equally far, less than half a vector, behind an address aligned to half a vector.
+// That address names a vector.
 template <class T, int kVec, bool kAligned>
 class Skew {
  public:
   using Vectors = Arriving<T, kVec, kAligned || kVec == 1>;
 
   __device__ __forceinline__ Skew() : elements_(0) {}
-  // Of vectors like that at `first`.
+  // For vectors that lie as the one at `first` does.
   __device__ __forceinline__ explicit Skew(const T* first) : elements_(kWhole ? 0 : phase_of<kHalf>(first)) {}
 
   __device__ __forceinline__ const T* aligned(const T* first) const { return kWhole ? first : first - elements_; }
@@ -61,7 +61,7 @@ class Skew {
     }
   }
 
-  // Starts to copy it to shared memory, by cp.async through L1.
+  // Starts to copy a vector to shared memory, by cp.async through L1.
   __device__ __forceinline__ void copy(Vectors* to, const T* aligned) const {
     if constexpr (kWhole) {
       ptx::cp_async_cached<kVec * sizeof(T)>(&to->whole, aligned);
@@ -101,7 +101,7 @@ class Skew {
   }
 
  private:
-  // Of the three halves. It is wanted by skewed vectors alone, and behind the others there need not be any.
+  // Where the last of the three halves begins. Skewed vectors alone need it; behind others memory may end.
   __device__ __forceinline__ int last() const { return elements_ != 0 ? kVec : kHalf; }
 
   enum : bool { kWhole = kAligned || kVec == 1 };

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The gradient of an embedding: dtable[v] = Σ over the tokens t with index[t] = v of dy[t], a row of zeros where there is
-// none. Tokens whose index is no row of the table are left out.
+// The gradient of an embedding: dtable[v] = Σ over the tokens t with index[t] = v of dy[t], a row of zeros where there
+// is none. Tokens whose index is no row of the table are left out.
 //
 //   dy   tokens × d        index   tokens        dtable   vocab × d in fp32, the same bits on every launch
 //
-// A block has rows_per_block rows of dtable and some columns of them. Its warps go through the indices, each through a part
-// of its own, and write down the tokens of the block's rows in their order; then each thread adds the gradients of a row's
-// tokens one after the other, in registers. No sum depends on which block or warp came first. Where a warp finds more tokens
-// than it can write down, the block goes through the indices again, by windows, and adds to dtable after each. sm_80 and
-// later.
+// A block has rows_per_block rows of dtable and some columns of them. Its warps go through the indices, each through a
+// part of its own, and write down the tokens of the block's rows in their order; then each thread adds the gradients of
+// a row's tokens one after the other, in registers. No sum depends on which block or warp came first. Where a warp
+// finds more tokens than it can write down, the block goes through the indices again, by windows, and adds to dtable
+// after each. sm_80 and later.
 //
 //   shared memory   kListed tokens with their rows, then two numbers a warp
 
@@ -48,8 +48,8 @@ struct Block {
   i64* listed;
   int* counts;  // of each warp's part
 
-  // Calls `use(place, entry)` for the tokens of the block's rows among kSteps · 32 from `first` on, whose place is counted
-  // from 0; returns how many these are.
+  // Calls `use(place, entry)` for the tokens of the block's rows among kSteps · 32 from `first` on, whose place is
+  // counted from 0; returns how many these are.
   template <class Use>
   __device__ __forceinline__ int find(i64 first, i64 end, const Use& use) const {
     const int lane = static_cast<int>(threadIdx.x) % kWarpSize;

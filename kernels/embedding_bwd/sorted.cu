@@ -3,15 +3,16 @@
 // The gradient of an embedding (embedding_bwd.cu: the same arguments, the same order of adding) in two kernels:
 //
 //   sort   a block has kPart tokens, and sorts them by their row of dtable; tokens that have none come last
-//   sums   a block has rows_per_block neighbouring rows of dtable, a bucket, and some columns of them: the bucket's tokens
-//          stand side by side in every part
+//   sums   a block has rows_per_block neighbouring rows of dtable, a bucket, and some columns of them: the bucket's
+//          tokens stand side by side in each part
 //
 //   sorted   parts × kPart: the row within its bucket, the token within its part; by row, then by token
 //   starts   parts × (buckets + 1): where each bucket begins in the part
 //
-// A block of the second puts the tokens of some parts together by row, in their order, and adds their gradients one after
-// the other in registers: all of a bucket's where it has at most kPart tokens, else it goes on from dtable. So no sum
-// depends on which block came first. sm_80 and later; from sm_90 on the second kernel starts before the first has ended.
+// A block of the second puts the tokens of some parts together by row, in their order, and adds their gradients one
+// after the other in registers: all of a bucket's where it has at most kPart tokens, else it goes on from dtable. So no
+// sum depends on which block came first. sm_80 and later; from sm_90 on the second kernel starts before the first has
+// ended.
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
@@ -111,8 +112,8 @@ struct Bucket {
     return value;
   }
 
-  // Puts the bucket's tokens of the parts from `first` on together, by row: as many parts as there is room for, whose number
-  // it returns.
+  // Puts the bucket's tokens of the parts from `first` on together, by row: as many parts as there is room for, whose
+  // number it returns.
   __device__ __forceinline__ int list(i64 first, int& count) const {
     const int thread = static_cast<int>(threadIdx.x);
     const i64 parts = parts_of(tokens), buckets = ceil_div<i64>(vocab, kRows), part = first + thread;

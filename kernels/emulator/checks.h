@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Kernels are compiled with -fsanitize=alignment,bounds, and these are the handlers in place of the sanitizer's run-time
-// library: an access at an address that is no multiple of its type's alignment, or an index beyond an array of known size,
-// ends the launch with the place in the source. A GPU would trap at the first, and at the second read a neighbour.
+// Kernels are compiled with -fsanitize=alignment,bounds, and these are the handlers in place of the sanitizer's
+// run-time library: an access at an address that is no multiple of its type's alignment, or an index beyond an array of
+// known size, ends the launch with the place in the source. A GPU would trap at the first, and at the second read a
+// neighbour.
 
 #include "emulator/abi.h"
 #include "emulator/builtins/keywords.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What every implementation of gemm does with a finished sum: c = act(sum + bias) + residual, in fp32, rounded once.
+// The epilogue of all implementations of gemm: c = act(sum + bias) + residual, in fp32, rounded once.
 
 #include "device/activation.cuh"
 #include "device/convert.cuh"

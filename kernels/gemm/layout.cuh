@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Where a product's operands have their elements. An operand has `extent` rows (m of a, n of b) and k columns; in memory either
+// The layouts of a product's operands. An operand has `extent` rows (m of a, n of b) and k columns; in memory either
 // the elements of a row lie beside each other, k-major, or those of a column.
 //
 //   layout   a              b
@@ -25,7 +25,7 @@ struct Operand {
   const T* data;
   i64 extent, k;
 
-  // From one run of neighbouring elements to the next.
+  // The distance from one run of neighbouring elements to the next.
   __device__ __forceinline__ i64 pitch() const { return kKMajor ? k : extent; }
   __device__ __forceinline__ const T* at(i64 row, i64 column) const {
     return data + (kKMajor ? row * k + column : column * extent + row);

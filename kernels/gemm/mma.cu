@@ -11,8 +11,8 @@
 //                          (mma_copy.cuh, mma_tile.cuh)
 //   sums ── parts of k added (split.cuh) ── 16 rows of a warp at a time through shared memory ──▶ c (output.cuh)
 //
-// Shared memory: stages · block_k · (block_m + block_n) elements, or what the rows on their way to c take, if that is more;
-// and a word. sm_80 and later.
+// Shared memory: stages · block_k · (block_m + block_n) elements, or what the rows on their way to c take, if that is
+// more; and a word. sm_80 and later.
 
 #include "device/ptx/cp_async.cuh"
 #include "device/ptx/opaque.cuh"
@@ -70,7 +70,8 @@ struct MmaGeometry {
   };
 };
 
-// What a block computes. Blocks come by tiles for one part of k and then for the next: those at one time share operands.
+// What a block computes. Blocks come by tiles for one part of k and then for the next: those at one time share
+// operands.
 template <class Config>
 struct MmaPlace {
   using G = MmaGeometry<Config>;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A thread's share of copying tile after tile of an operand, along k, into shared memory laid out by MmaTile. Copies have kVec
-// bytes, of which all rows of the operand are whole numbers: so a copy lies in the operand or outside, and then its place is
-// filled with zeros. Of 4 bytes and more they are asynchronous; single 16-bit elements go through registers.
+// A thread's share of copying tile after tile of an operand, along k, into shared memory laid out by MmaTile. Copies
+// have kVec bytes, of which all rows of the operand are whole numbers: so a copy lies in the operand or outside, and
+// then its place is filled with zeros. Of 4 bytes and more they are asynchronous; single 16-bit elements go through
+// registers.
 
 #include "device/ptx/cp_async.cuh"
 #include "layout.cuh"
@@ -14,7 +15,7 @@ namespace tilewright::gemm {
 template <class Tile, class Operand, int kVec, int kThreads>
 class MmaCopy {
  public:
-  // Of the rows (of m or n) from `first` and the columns from block `block` of kBlockK on.
+  // Begins with the rows (of m or n) from `first` and block `block` of kBlockK columns.
   __device__ __forceinline__ MmaCopy(const Operand& operand, i64 first, u32 block, int thread)
       : thread_(thread), pitch_(operand.pitch()) {
     const i64 column = i64{block} * kBlockK;
@@ -78,7 +79,7 @@ class MmaCopy {
   __device__ static __forceinline__ int clamp(i64 value, int most) {
     return static_cast<int>(value < most ? value : most);
   }
-  // Of the thread's copy number i: its row of the tile, and its first element there.
+  // The row of the thread's copy i in the tile, and its first element there.
   __device__ __forceinline__ int row(int i) const {
     return kTurns > 1 ? i / kTurns : thread_ / kOfRow + i * kRowsAtOnce;
   }
@@ -89,7 +90,7 @@ class MmaCopy {
     return Tile::place(row(i), element(i) * static_cast<int>(sizeof(T)));
   }
   __device__ __forceinline__ bool exists(int i) const { return kAll % kThreads == 0 || row(i) < Tile::kRows; }
-  // From copy i's source to the next one's.
+  // The distance from copy i's source to the next one's.
   __device__ __forceinline__ i64 step(int i) const {
     if constexpr (kTurns == 1) return kRowsAtOnce * pitch_;
     constexpr int kTurn = kThreads * kElements;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A block's tile of an operand in shared memory, and how a warp takes fragments for mma from it. A row of the tile is what lies
-// beside each other in memory: block_k elements of a k-major operand, else kExtent elements of m or n for one k.
+// A block's tile of an operand in shared memory, and how a warp takes fragments for mma from it. A row of the tile is
+// what lies beside each other in memory: block_k elements of a k-major operand, else kExtent elements of m or n for one
+// k.
 //
-// Rows are cut into units of 16 bytes. So that 8 lanes that go down a column of units meet 8 different groups of banks, unit u
-// of row r lies at place
+// Rows are cut into units of 16 bytes. So that 8 lanes that go down a column of units meet 8 different groups of banks,
+// unit u of row r lies at place
 //
 //   u ^ r % 8           rows of 128 bytes and more
 //   u ^ r / 2 % 4       rows of 64 bytes, of which two lie beside each other
@@ -18,7 +19,8 @@
 
 namespace tilewright::gemm {
 
-// What an operand is in mma: two of its four 8 × 16-byte matrices neighbour in m or n, two in k. Of a the former come first.
+// The side of an operand in mma: two of its four 8 × 16-byte matrices neighbour in m or n, two in k; a has the former
+// first.
 enum class Side { kA, kB };
 
 template <class T, Side kSide, bool kKMajor, int kExtent, int kBlockK>
@@ -44,8 +46,8 @@ struct MmaTile {
     return row * kRowBytes + (byte ^ swizzle << 4);
   }
 
-  // Where a lane finds its share of the fragments from row `first` (of m or n) on: it is fixed, and what is added for other
-  // fragments is known when compiled. `first` is a multiple of the span of the warp's fragments.
+  // Where a lane finds its share of the fragments from row `first` (of m or n) on: it is fixed, and what is added for
+  // other fragments is known when compiled. `first` is a multiple of the span of the warp's fragments.
   __device__ static __forceinline__ int lane_place(int first, int lane) {
     if constexpr (kByElements) return place(lane % 4, (first + lane / 4) * 4);
     const int matrix = lane / 8;

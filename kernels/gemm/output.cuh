@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// How finished sums become elements of c, some neighbours of a row at a time: epilogue.cuh applied, rounded, stored.
+// Turns finished sums into elements of c, some neighbours of a row at a time: epilogue.cuh applied, rounded, stored.
 
 #include "device/vector.cuh"
 #include "epilogue.cuh"
@@ -18,7 +18,8 @@ struct Output {
   T* c;
   i64 m, n;
 
-  // Whether runs of N columns from a multiple of N move as vectors in all rows and tensors. It is the same for all threads.
+  // Whether runs of N columns from a multiple of N move as vectors in all rows and tensors. It is the same for all
+  // threads.
   template <int N>
   __device__ __forceinline__ bool allows() const {
     u64 addresses = reinterpret_cast<u64>(c);
@@ -27,7 +28,7 @@ struct Output {
     return n % N == 0 && addresses % (N * sizeof(T)) == 0;
   }
 
-  // Of N neighbouring columns, which exist; N > 1 only where it is allowed.
+  // Stores N neighbouring columns, which exist; N > 1 only where vectors are allowed.
   template <int N>
   __device__ __forceinline__ void store(float (&sums)[N], i64 row, i64 column) const {
     const i64 place = row * n + column;
@@ -39,7 +40,7 @@ struct Output {
     store_vector(c + place, from_float<T>(sums));
   }
 
-  // Of up to N columns, those that exist, one by one.
+  // Stores up to N columns, those that exist, one by one.
   template <int N>
   __device__ __forceinline__ void store_each(const float (&sums)[N], i64 row, i64 column) const {
 #pragma unroll

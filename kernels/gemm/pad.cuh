@@ -6,10 +6,10 @@
 //   from   |r r r r r r r r r|s s s s s s s s s|t …        `columns` elements a row, aligned to an element
 //   to     |r r r r r r r r|r 0 0 0 0 0 0 0| … |s s …      vectors of 16 bytes, as many as hold the row
 //
-// Zeros fill the last vector; what lies from there to the next row is not written, and a map of `columns` does not read it.
-// Each thread has some vectors of a tile, all on their way before it stores one; rows at multiples of 8 bytes are read by half
-// vectors, others by whole ones that are moved into place. They are counted over all rows, in 32 bits:
-// 64 GiB are enough of them.
+// Zeros fill the last vector. The rest up to the next row is not written, and a map of `columns` does not read it. Each
+// thread has some vectors of a tile, all on their way before it stores one. Rows at multiples of 8 bytes are read by
+// half vectors, others by whole ones that are moved into place. Vectors are counted over all rows in 32 bits, enough
+// for 64 GiB.
 
 #include "device/unaligned.cuh"
 #include "device/vector.cuh"
@@ -40,7 +40,7 @@ class RowPadding {
   __device__ __forceinline__ bool needed() const { return columns_ * static_cast<i64>(sizeof(T)) % 16 != 0; }
   __device__ __forceinline__ u32 tiles() const { return needed() ? ceil_div(vectors_, u32{kTile}) : 0; }
 
-  // A block's part.
+  // Copies a block's part.
   __device__ __forceinline__ void copy(const T* from, T* to, u32 tile) const {
     if ((reinterpret_cast<u64>(from) | static_cast<u64>(columns_) * sizeof(T)) % kHalfBytes == 0) {
       copy_halves(from, to, tile);
@@ -57,7 +57,7 @@ class RowPadding {
     bool inside;  // what is read with it is the matrix's, too
   };
 
-  // Vectors by halves, which are where a load wants them.
+  // Copies vectors by halves, which are aligned.
   __device__ __forceinline__ void copy_halves(const T* from, T* to, u32 tile) const {
     struct alignas(16) Halves {
       Packed<T, kVec / 2> first, second;
@@ -105,7 +105,7 @@ class RowPadding {
         store_vector(to + at.target, vector);
         continue;
       }
-      // At the matrix's ends.
+      // The matrix's ends.
 #pragma unroll 1
       for (int j = 0; j < kVec; ++j) to[at.target + j] = j < at.count ? from[at.element + j] : zero;
     }

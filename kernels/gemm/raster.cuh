@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The order of the tiles of c. Blocks start by their number, so that blocks with neighbouring numbers run at one time; what they
-// read twice should be in L2. Bands of `group` rows of tiles, and column by column in a band:
+// The order of the tiles of c. Blocks with neighbouring numbers run at one time, and should find in L2 what another has
+// read. So tiles go in bands of `group` rows of tiles, column by column in a band:
 //
 //   group = 2     0 2 4 6     six blocks at one time read 2 bands of a and 3 of b,
 //                 1 3 5 7     where row by row it would be 2 and 4

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gemm in double, an element at a time. Of big products it computes a sample: every element of the first and the last row
-// and column, the corners of tiles of 64 × 64, and of the others one in 1024, picked by a hash of its place.
+// gemm in double, an element at a time. Of big products it computes a sample: every element of the first and the last
+// row and column, the corners of tiles of 64 × 64, and of the others one in 1024, picked by a hash of its place.
 
 #include "device/activation.cuh"
 #include "device/convert.cuh"

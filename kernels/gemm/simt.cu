@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gemm without tensor cores, in fp32: any dtype, layout, shape ≥ 1 and address. What nothing else serves, and what f32 with
-// math=ieee is computed by.
+// gemm without tensor cores, in fp32: any dtype, layout, shape ≥ 1 and address. What nothing else serves, and what f32
+// with math=ieee is computed by.
 //
 // A block computes block_m × block_n of c, a warp 32 × 64 of it, a thread 8 × 8: four pieces of 4 × 4, so that eight
 // neighbouring lanes read 128 neighbouring bytes of shared memory.
@@ -56,8 +56,8 @@ struct SimtGeometry {
   };
 };
 
-// A thread's elements on their way from an operand to buffer after buffer along k: of kExtent rows and kBlockK columns. Where
-// the operand is k-major, 8 neighbouring threads take 8 neighbours along k, else all threads neighbouring rows.
+// A thread's elements on their way from an operand to buffer after buffer along k: of kExtent rows and kBlockK columns.
+// Where the operand is k-major, 8 neighbouring threads take 8 neighbours along k, else all threads neighbouring rows.
 template <class T, bool kKMajor, int kExtent, int kBlockK, int kThreads>
 class SimtCopy {
  public:
@@ -109,8 +109,8 @@ class SimtCopy {
   const T* from_;
 };
 
-// What of c the blocks compute: a tile each, all tiles for one part of k and then for the next. Where a block goes on, numbers of
-// tiles may have 64 bits.
+// What of c the blocks compute: a tile each, all tiles for one part of k and then for the next. Where a block goes on,
+// numbers of tiles may have 64 bits.
 template <class Config>
 struct SimtPlace {
   using G = SimtGeometry<Config>;

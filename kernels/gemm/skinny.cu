@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gemm for few rows, m ≤ 64, where all there is to do is to read b once at memory speed: the decode step of a network whose
-// weights b is. Operands are swapped: 16 columns of c, rows of bᵀ, are what mma calls m, and 8 rows of c what it calls n, so that
-// little is computed in vain.
+// gemm for few rows, m ≤ 64, where all there is to do is to read b once at memory speed: the decode step of a network
+// whose weights b is. Operands are swapped: 16 columns of c, rows of bᵀ, are what mma calls m, and 8 rows of c what it
+// calls n, so that little is computed in vain.
 //
 //   a, b   rows in memory, and the addresses, are multiples of `vec` bytes: 16, 8, 4 or those of one element
 //   c, bias, residual   any address; by vectors of 4 elements where all allow it
 //
-// A piece of work is block_n columns of c, all m rows, over one of split_k parts of k. A block takes piece after piece; what it
-// copies runs `stages` - 1 blocks of k ahead of what it multiplies, past the end of a piece into the next one, so that memory
-// always has as much to do as fits into shared memory:
+// A piece of work is block_n columns of c, all m rows, over one of split_k parts of k. A block takes piece after piece;
+// what it copies runs `stages` - 1 blocks of k ahead of what it multiplies, past the end of a piece into the next one,
+// so that memory always has as much to do as fits into shared memory:
 //
 //   b, a  ── cp.async ──▶  ring of `stages` tiles  ── num_warps warps ──▶  sums in registers
 //                          block_k × (block_n + block_m)       each has warp_n of block_n, and a part of block_k
 //   sums  ── warps of one part of n added in shared memory ── parts of k added ──▶  c (output.cuh)
 //
-// Parts of k are added in their order: through the shared memory of a cluster of split_k blocks (`cluster`), or through a
-// workspace, where the block that comes last has them all.
+// Parts of k are added in their order: through the shared memory of a cluster of split_k blocks (`cluster`), or through
+// a workspace, where the block that comes last has them all.
 //
-// Shared memory: stages · block_k · (block_n + block_m) elements, num_warps · warp_n / block_n · block_m · (block_n + 4)
-// floats and a word.
-// sm_80 and later; with clusters sm_90.
+// Shared memory: stages · block_k · (block_n + block_m) elements, num_warps · warp_n / block_n · block_m · (block_n +
+// 4) floats and a word. sm_80 and later; with clusters sm_90.
 
 #include "device/ptx/cluster.cuh"
 #include "device/ptx/cp_async.cuh"
@@ -41,8 +40,8 @@ struct SkinnyStorage {
   alignas(16) u32 word;
 };
 
-// Which pieces a block has: each gridDim.x-th one. Those of one tile are neighbours, so that they run at one time and their reads
-// are neighbours in memory; with clusters they are a cluster's.
+// Which pieces a block has: each gridDim.x-th one. Those of one tile are neighbours, so that they run at one time and
+// their reads are neighbours in memory; with clusters they are a cluster's.
 template <class Config>
 struct SkinnyPiece {
   using G = SkinnyGeometry<Config>;
@@ -164,8 +163,8 @@ struct SkinnyResults {
     for (int unit = thread; unit < units; unit += G::kThreads) visit(unit);
   }
 
-  // Finishes each kStride-th unit from `first` on. The sum of one over part `split` of k is at `part_of(unit, split)`; the loads
-  // of some units are on their way at one time.
+  // Finishes each kStride-th unit from `first` on. The sum of one over part `split` of k is at `part_of(unit, split)`;
+  // the loads of some units are on their way at one time.
   template <Load How, int kStride, class PartOf>
   __device__ __forceinline__ void add_parts(int first, i64 first_column, PartOf part_of) const {
     constexpr int kOfThread = (kPart / 4 + kStride - 1) / kStride;
@@ -212,7 +211,8 @@ struct SkinnyResults {
     ptx::cluster_sync();
   }
 
-  // Each block leaves its sums in memory, and the one that comes last finishes all units. It leaves the tile's counter at 0.
+  // Each block leaves its sums in memory, and the one that comes last finishes all units. It leaves the tile's counter
+  // at 0.
   __device__ __forceinline__ void finish_through_memory(SkinnyStorage<Config>& storage,
                                                         const SkinnyPiece<Config>& piece, float* partials,
                                                         u32* counters, i64 first_column) const {

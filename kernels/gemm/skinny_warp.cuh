@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What a warp of skinny.cu does with a stage: it multiplies warp_n columns of b (rows of bᵀ) by all rows of a, over its part of the
-// stage's block of k. By mma, or f32 with math=ieee by fused multiply-adds. Tiles lie in shared memory as mma_tile.cuh has them.
+// The work of a warp of skinny.cu on a stage: warp_n columns of b (rows of bᵀ) times all rows of a, over its part of
+// the stage's block of k, by mma, or for f32 with math=ieee by fused multiply-adds. Tiles lie in shared memory as
+// mma_tile.cuh has them.
 
 #include "device/reduce.cuh"
 #include "layout.cuh"
@@ -117,7 +118,7 @@ struct SkinnyMma {
     }
   }
 
-  // The warp's sums, each to its place for its part of k.
+  // Stores the warp's sums, each at its place for its part of k.
   __device__ __forceinline__ void put(float (&out)[G::kWarpsK][G::kBlockM][G::kOutPitch]) const {
     const int g = lane / 4, t = lane % 4;
 #pragma unroll
@@ -154,8 +155,8 @@ struct SkinnyMma {
   }
 };
 
-// Lane l has columns l % 8 + 8i of c, all rows, and a quarter of k: that of the units l / 8 + 4j, which have 4 elements of k where b
-// is k-major and else one. 8 lanes that read at one time meet 8 groups of banks, or 32 lanes 32 banks.
+// Lane l has columns l % 8 + 8i of c, all rows, and a quarter of k: that of the units l / 8 + 4j, which have 4 elements
+// of k where b is k-major and else one. 8 lanes that read at one time meet 8 groups of banks, or 32 lanes 32 banks.
 template <class Config>
 struct SkinnyFma {
   using G = SkinnyGeometry<Config>;

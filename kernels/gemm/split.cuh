@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// k split over kSplits blocks, each of which has sums over its part of k. All leave them in a workspace; the block that comes
-// last adds them up in the order of k, whichever came when, so that the same launch gives the same bits every time.
+// k split over kSplits blocks, each of which leaves sums over its part of k in a workspace. The block that comes last
+// adds them up in the order of k, so that the same launch gives the same bits.
 //
 //   partials   workspace, tiles · kSplits · (floats of a tile) · 4 bytes, never cleared
 //   counters   workspace, tiles · 4 bytes, cleared once: the last block of a tile leaves its counter at 0 again
 //
-// A sum stays with the thread number that has it: all blocks map threads to elements alike, and what a thread reads is what the same
-// thread of other blocks wrote, 16 bytes at a time beside its neighbours' 16 bytes.
+// A sum stays with the thread number that has it: all blocks map threads to elements alike, and what a thread reads is
+// what the same thread of other blocks wrote, 16 bytes at a time beside its neighbours' 16 bytes.
 
 #include "device/config.cuh"
 #include "device/vector.cuh"
 
 namespace tilewright::gemm {
 
-// A part of k, in blocks of k. Parts differ by one block at most; a part is empty where there are fewer blocks than parts.
+// A part of k, in blocks of k. Parts differ by one block at most; a part is empty where there are fewer blocks than
+// parts.
 struct SplitRange {
   u32 first, count;
 };
@@ -30,8 +31,8 @@ __device__ __forceinline__ SplitRange split_range(u32 blocks_k, u32 split) {
   }
 }
 
-// kThreads threads of a block, numbered from 0, call together; `sync` is a barrier of all of them. `sums` are a thread's own,
-// an array of rows of a multiple of 4. `shared_word` is theirs until the next call's first sync.
+// kThreads threads of a block, numbered from 0, call together; `sync` is a barrier of all of them. `sums` are a
+// thread's own, an array of rows of a multiple of 4. `shared_word` is theirs until the next call's first sync.
 //
 //   if (!Split<Config::split_k, kThreads>::sum_up(sums, partials, counters, tile, split, thread, &word, sync)) return;
 //   …                          only in the block that came last: `sums` are over all of k
@@ -48,7 +49,7 @@ struct Split {
       float* const parts = partials + i64{tile} * kSplits * kPart + thread * 4;
       store(sums, parts + split * kPart);
 
-      // Everyone's part is visible before the counter says so.
+      // Each part is visible before the counter says so.
       __threadfence();
       sync();
       if (thread == 0) *shared_word = atomicInc(&counters[tile], kSplits - 1);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Who computes what in the stream kernel, and where it lies in shared memory. A product has rows, of which wgmma
-// takes 64 at a time, and columns, of which it takes any multiple of 8: m and n where swap = 0, n and m where swap =
-// 1.
+// The division of work in the stream kernel, and its places in shared memory. A product has rows, of which wgmma takes
+// 64 at a time, and columns, of which it takes any multiple of 8: m and n where swap = 0, n and m where swap = 1.
 
 #include "device/config.cuh"
 
@@ -48,7 +47,7 @@ struct StreamGeometry {
     kClusterRows = Config::cluster_m,
     kClusterColumns = Config::cluster_n,
     kTilesOfCluster = kClusterRows * kClusterColumns,
-    // Or they have parts of the k of these.
+    // Or they have parts of these tiles' k.
     kParts = parts(),
     kClusterSize = kTilesOfCluster * kParts,
     kReach = kClusterRows + kClusterColumns - 1,

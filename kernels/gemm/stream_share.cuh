@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Where the blocks of a cluster have parts of one tile's k (parts > 1): each leaves its sums in its own shared memory,
-// where its ring was, and each adds up and stores a share of the tile's columns, over the parts in the order of k.
+// The end of a tile whose k is shared by the blocks of a cluster (parts > 1). Each block leaves its sums in its own
+// shared memory, where its ring was. Then each adds up and stores a share of the tile's columns, over the parts in the
+// order of k.
 
 #include "device/ptx/barrier.cuh"
 #include "device/ptx/cluster.cuh"

@@ -69,7 +69,7 @@ struct StreamStore {
     ptx::barrier_sync(static_cast<u32>(kFirstBarrier + warpgroup), G::kWarpgroup);
   }
 
-  // Before shared memory may go.
+  // Call before shared memory may go.
   __device__ __forceinline__ void drain() const {
     if (is_leader()) ptx::bulk_wait_read<0>();
   }
@@ -136,7 +136,7 @@ struct StreamStore {
     return G::kSwap ? buffer + row * 128 + (index ^ (row & 7)) * 16 : buffer + row * 64 + (index ^ (row / 2 & 3)) * 16;
   }
 
-  // `width` columns, of which `pairs` has four a group of 8. `turn` counts within a tile.
+  // Stores `width` columns, of which `pairs` has four a group of 8. `turn` counts within a tile.
   template <int kPairs>
   __device__ __forceinline__ void move(Buffers& buffers, int turn, const u32 (&pairs)[kPairs], int width, i64 first_row,
                                        i64 first_column) const {
@@ -180,7 +180,7 @@ struct StreamStore {
     if (is_leader()) ptx::bulk_commit();
   }
 
-  // One thread. Copies begin inside c.
+  // One thread calls. Copies begin inside c.
   __device__ __forceinline__ void copy(const unsigned char* buffer, int width, i64 first_row, i64 first_column) const {
     if constexpr (G::kSwap) {
       if (first_row >= n) return;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gemm on Hopper's tensor cores: a producer warp copies tiles of a and b into a ring of stages by tensor maps, warpgroups
-// multiply them by wgmma, and c leaves through shared memory. Blocks stay and take tile after tile. docs/kernels/gemm.md.
+// gemm on Hopper's tensor cores: a producer warp copies tiles of a and b into a ring of stages by tensor maps,
+// warpgroups multiply them by wgmma, and c leaves through shared memory. Blocks stay and take tile after tile.
+// docs/kernels/gemm.md.
 //
 //   a, b   a multiple of 16 bytes in address and row length, whichever the layout; wgmma_padded.cu brings others there
 //   c      the same where tensor_store = 1, and so is residual; any otherwise
 //
-// The ring's full barriers count the copies' bytes, its empty barriers one arrival of each warpgroup that has read a stage,
-// in each block of the cluster that the stage's copies come from.
+// The ring's full barriers count the copies' bytes, its empty barriers one arrival of each warpgroup that has read a
+// stage, in each block of the cluster that the stage's copies come from.
 
 #include "device/ptx/cluster.cuh"
 #include "device/ptx/fence.cuh"
@@ -26,8 +27,8 @@
 
 namespace tilewright::gemm {
 
-// The work of a block, one piece after the other: a tile of c, or a part of its k. Blocks of a cluster have neighbouring tiles,
-// or all parts of one tile.
+// The work of a block, one piece after the other: a tile of c, or a part of its k. Blocks of a cluster have
+// neighbouring tiles, or all parts of one tile.
 template <class Config>
 struct Schedule {
   using G = Geometry<Config>;
@@ -69,8 +70,8 @@ struct Schedule {
   }
 };
 
-// Copies a tile of kExtent rows (m or n) from `row` and block_k of k from `k` into a stage; of kShare blocks that need the
-// same tile each copies its part to all, those of `mask`.
+// Copies a tile of kExtent rows (m or n) from `row` and block_k of k from `k` into a stage; of kShare blocks that need
+// the same tile each copies its part to all, those of `mask`.
 template <class Config, bool kTransposed, int kExtent, int kShare>
 __device__ __forceinline__ void load_tile(unsigned char* stage, const TensorMap& map, i32 row, i32 k, u64* full,
                                           u32 share, u16 mask) {
@@ -208,8 +209,8 @@ struct Multiplier {
   }
 };
 
-// Sums of a warpgroup over all parts of k, which the blocks of the cluster have: true in the block that then has them. All
-// threads of the cluster meet here once.
+// Sums of a warpgroup over all parts of k, which the blocks of the cluster have: true in the block that then has them.
+// All threads of the cluster meet here once.
 template <class Config>
 __device__ __forceinline__ bool gather(float (&sums)[Geometry<Config>::kSlabs][Geometry<Config>::kSums],
                                        typename Geometry<Config>::Storage& storage, u32 rank_k, int warpgroup,

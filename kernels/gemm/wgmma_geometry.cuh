@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Who computes what in the wgmma kernel, and where it lies in shared memory. docs/kernels/gemm.md has the picture.
+// The division of work in the wgmma kernel, and its places in shared memory (docs/kernels/gemm.md).
 
 #include "device/config.cuh"
 

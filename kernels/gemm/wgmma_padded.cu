@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gemm for operands whose rows no tensor map describes: gemm_pad copies each such operand to a workspace, with rows at multiples
-// of 128 bytes, and a kernel of wgmma.cu multiplies what it finds there. Its producers wait for gemm_pad before their first
-// copy; all else of it starts while gemm_pad ends. Both belong to one launch, and launches on a stream follow one another
-// whole: nobody writes the workspaces while they are read.
+// gemm for operands whose rows no tensor map describes: gemm_pad copies each such operand to a workspace, with rows at
+// multiples of 128 bytes, and a kernel of wgmma.cu multiplies what it finds there. Its producers wait for gemm_pad
+// before their first copy; all else of it starts while gemm_pad ends. Both belong to one launch, and launches on a
+// stream follow one another whole: nobody writes the workspaces while they are read.
 //
 //   a, b   any address, where a row is no multiple of 16 bytes; otherwise, and of c, what wgmma.cu says
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The epilogue of the wgmma kernel: a warpgroup's sums become rows of c, either through shared memory and by tensor copies
-// (c's rows at multiples of 16 bytes), or straight from registers, two elements a lane.
+// The epilogue of the wgmma kernel: a warpgroup's sums become rows of c, either through shared memory and by tensor
+// copies (c's rows at multiples of 16 bytes), or straight from registers, two elements a lane.
 //
-// In warp w, lane l, with g = l / 4 and t = l % 4, sums 4j … 4j + 3 of a slab are of rows 16w + g and 16w + g + 8, columns
-// 8j + 2t and 8j + 2t + 1 (ptx/wgmma.cuh).
+// In warp w, lane l, with g = l / 4 and t = l % 4, sums 4j … 4j + 3 of a slab are of rows 16w + g and 16w + g + 8,
+// columns 8j + 2t and 8j + 2t + 1 (ptx/wgmma.cuh).
 
 #include "device/convert.cuh"
 #include "device/ptx/barrier.cuh"
@@ -36,8 +36,8 @@ struct TileStore {
   int warpgroup;  // among those that multiply
   int warp, lane;
 
-  // What a tile's epilogue needs besides the sums, on its way while they are worked out: a pair of the tile's bias, and the
-  // residual, two neighbours a word, where registers are left for it.
+  // The epilogue's other operands, on their way while sums are worked out: a pair of the tile's bias, and the residual,
+  // two neighbours a word, where registers are left for it.
   enum : bool { kResidualAhead = Epilogue<Config>::kHasResidual && !G::kPingPong && G::kSlabs * G::kSums <= 128 };
   using Pair = Packed<T, 2>;
   struct Ahead {
@@ -45,7 +45,7 @@ struct TileStore {
     Pair residual[kResidualAhead ? G::kSlabs : 1][kResidualAhead ? G::kSums / 2 : 1];
   };
 
-  // Asks for it: before the products, the bias, and the residual into L2 …
+  // Asks for them: before the products, for the bias, and for the residual in L2 …
   __device__ __forceinline__ void prefetch(Ahead& ahead, i64 row, i64 column) const {
     if constexpr (Epilogue<Config>::kHasBias) {
       const i64 here = column + 2 * thread();
@@ -60,10 +60,11 @@ struct TileStore {
       }
     }
   }
-  // … and when all products are under way, the residual into registers, and the bias for all to read.
+  // … and when all products are under way, for the residual in registers, and puts the bias where all read it.
   __device__ __forceinline__ void load(Storage& storage, Ahead& ahead, i64 row, i64 column) const {
     if constexpr (Epilogue<Config>::kHasBias) {
-      // With short k nothing else keeps this warp until the others have read the bias of the last tile; stores by map do.
+      // With short k nothing else keeps this warp until the others have read the bias of the last tile; stores by map
+      // do.
       if constexpr (!Config::tensor_store) sync();
       if (2 * thread() < G::kBlockN) {
         store_vector(&storage.bias[warpgroup][2 * thread()], unpack(ahead.bias));
@@ -126,7 +127,7 @@ struct TileStore {
     ptx::barrier_sync(static_cast<u32>(kFirstBarrier + warpgroup), G::kWarpgroup);
   }
 
-  // Before shared memory may go.
+  // Call before shared memory may go.
   __device__ __forceinline__ void drain() const {
     if (Config::tensor_store && is_leader()) ptx::bulk_wait_read<0>();
   }

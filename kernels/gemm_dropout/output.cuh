@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What becomes of finished sums in gemm_dropout: c = dropout(act(sum + bias)) + residual, in fp32, rounded once.
+// The epilogue of gemm_dropout: c = dropout(act(sum + bias)) + residual, in fp32, rounded once.
 
 #include "device/dropout.cuh"
 #include "gemm/fused/config.cuh"

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gemm_dropout on Hopper's tensor cores: gemm/wgmma.cu with another end. What is kept depends on places alone: a thread draws a bit
-// for each of its sums when its last products are under way, four Philoxes at a time, whose keys are the same.
+// gemm_dropout on Hopper's tensor cores: gemm/wgmma.cu with another end. What is kept depends on places alone: a thread
+// draws a bit for each of its sums when its last products are under way, four Philoxes at a time, whose keys are the
+// same.
 //
 //   a, b, c, residual   a multiple of 16 bytes in address and row length
 //   bias                an address of two elements
 //
-// A thread has two columns of a row and of the row 8 below. A Philox gives four columns of one row: of two neighbouring lanes
-// the even one takes the upper row, the odd one the lower, and they exchange their bits.
+// A thread has two columns of a row and of the row 8 below. A Philox gives four columns of one row: of two neighbouring
+// lanes the even one takes the upper row, the odd one the lower, and they exchange their bits.
 
 #include "device/philox_grid.cuh"
 #include "device/vector.cuh"
@@ -146,8 +147,8 @@ struct DropoutTail {
   __device__ __forceinline__ void drain() const { from.drain(); }
 
  private:
-  // Of two warpgroups on a tile the second alone: so it is some stages behind the first, and one draws and stores while the
-  // tensor cores work for the other.
+  // Of two warpgroups on a tile the second alone: so it is some stages behind the first, and one draws and stores while
+  // the tensor cores work for the other.
   __device__ __forceinline__ bool draws_first() const {
     const int of_tile = G::kPingPong ? 0 : from.warpgroup;
     return of_tile + Config::draw_first >= G::kUsersOfStage;

@@ -5,7 +5,7 @@
 //   dx = rstd · (g − Σg / n − x̂ · Σ(g · x̂) / n)      + dsum with add=yes, so that dx is the residual's gradient, too
 //   dw = Σ over rows of dy · x̂        db = Σ over rows of dy
 //
-//   x, dy, dsum, dx   rows × cols with row pitches; dx may be dy or x itself, with the same pitch; with add=yes x is the sum
+//   x, dy, dsum, dx   rows × cols with row pitches; dx may be dy or x, with the same pitch; with add=yes x is the sum
 //   weight   cols; dw and db in fp32, the same bits on every launch
 //
 // By device/row/norm_gradient.cuh. Everything is computed in fp32.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// mlp on Hopper's tensor cores for few rows, whose time is that of reading the weights: wgmma.cu, but memory is not idle
-// between the products. Blocks of the second ask for their first weights before they wait for the rows of the first;
-// Config::ahead lets L2 be asked for these when the first has all of its own on their way.
+// mlp on Hopper's tensor cores for few rows, whose time is that of reading the weights: wgmma.cu, but memory is not
+// idle between the products. Blocks of the second ask for their first weights before they wait for the rows of the
+// first; Config::ahead lets L2 be asked for these when the first has all of its own on their way.
 //
 //   x, w_gate, w_up, w_down, y   a multiple of 16 bytes in address and row length, and so is h's
 //   biases                       addresses of two elements

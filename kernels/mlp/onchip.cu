@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// mlp for narrow rows on Hopper's tensor cores: what lies between the products never leaves the chip. A block has 128 rows of x
-// in shared memory, and goes through `hidden` by 64: one stage of w_gate and w_up, of which a warpgroup makes its 64 × 64 of h, and
-// one of w_down, by which it adds to its 64 × d_out sums of y, in registers.
+// mlp for narrow rows on Hopper's tensor cores: what lies between the products never leaves the chip. A block has 128
+// rows of x in shared memory, and goes through `hidden` by 64: one stage of w_gate and w_up, of which a warpgroup makes
+// its 64 × 64 of h, and one of w_down, by which it adds to its 64 × d_out sums of y, in registers.
 //
 //   x, weights, y   a multiple of 16 bytes in address and row length; d and d_out at most 256
 //   biases          addresses of two elements

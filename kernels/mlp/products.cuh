@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// An MLP as two products: h = act(x · w_gateᵀ + b_gate) · (x · w_upᵀ + b_up), or act(x · w_upᵀ + b_up), rounded to a workspace,
-// then y = h · w_downᵀ + b_down. The second kernel starts while the first ends.
+// An MLP as two products: h = act(x · w_gateᵀ + b_gate) · (x · w_upᵀ + b_up), or act(x · w_upᵀ + b_up), rounded to a
+// workspace, then y = h · w_downᵀ + b_down. The second kernel starts while the first ends.
 
 #include "device/ptx/grid_dependency.cuh"
 #include "gemm/fused/config.cuh"

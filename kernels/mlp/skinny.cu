@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// mlp for few rows, m ≤ 64, whose time is that of reading the weights: two products by gemm/fused/skinny.cuh. The second asks
-// for its first weights before it waits for the rows. sm_80 and later; with clusters sm_90.
+// mlp for few rows, m ≤ 64, whose time is that of reading the weights: two products by gemm/fused/skinny.cuh. The
+// second asks for its first weights before it waits for the rows. sm_80 and later; with clusters sm_90.
 
 #include "gemm/fused/gated_skinny.cuh"
 #include "products.cuh"

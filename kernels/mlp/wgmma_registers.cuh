@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// wgmma (device/ptx/wgmma.cuh, wgmma_steps.cuh) with A in registers and B in shared memory, K-major: N is 64, 128, 192 or 256.
-// a[0] to a[3] are pairs of A's elements as wgmma_registers has them. 16-bit elements, sm_90a alone.
+// wgmma (device/ptx/wgmma.cuh, wgmma_steps.cuh) with A in registers and B in shared memory, K-major: N is 64, 128, 192
+// or 256. a[0] to a[3] are pairs of A's elements as wgmma_registers has them. 16-bit elements, sm_90a alone.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

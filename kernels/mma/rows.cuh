@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the implementations share: rows of 128 bytes, of which four instructions multiply 32 bytes each.
+// Rows of 128 bytes, which the implementations share: four instructions multiply 32 bytes each.
 
 #include "device/config.cuh"
 #include "device/ptx/mma.cuh"
@@ -25,7 +25,7 @@ __device__ __forceinline__ u32 operand(u32 word) {
   }
 }
 
-// Of a row of D, whose columns 2t and 2t + 1 of each 8 are in lane 4g + t: the sum of what the four lanes have.
+// The sum of a row of D over the four lanes that have it: columns 2t and 2t + 1 of each 8 are in lane 4g + t.
 __device__ __forceinline__ float over_quad(float value) {
   value += __shfl_xor_sync(kFullMask, value, 1);
   return value + __shfl_xor_sync(kFullMask, value, 2);

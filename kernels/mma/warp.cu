@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Chains of mma.sync. A warp has warp_m rows of a, and warp_n of the columns at a time; operands and sums stay in registers, so
-// that nothing but the tensor cores is at work:
+// Chains of mma.sync. A warp has warp_m rows of a, and warp_n of the columns at a time; operands and sums stay in
+// registers, so that nothing but the tensor cores is at work:
 //
 //   load fragments of a ── for each warp_n columns: load fragments of b, add their product to the sums `steps` times
 //

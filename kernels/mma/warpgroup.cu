@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Chains of wgmma. A warpgroup has 64 rows of a, and block_n of the columns at a time; operands are in shared memory, swizzled by
-// 128 bytes, sums in registers:
+// Chains of wgmma. A warpgroup has 64 rows of a, and block_n of the columns at a time; operands are in shared memory,
+// swizzled by 128 bytes, sums in registers:
 //
 //   copy the block's rows of a and all of b ── for each block_n columns: add their product to the sums `steps` times
 //
-// A chain waits for nothing: the tensor cores add product after product to the same sums. Several blocks share a multiprocessor, so
-// that one multiplies while another copies or sums up.
+// A chain waits for nothing: the tensor cores add product after product to the same sums. Several blocks share a
+// multiprocessor, so that one multiplies while another copies or sums up.
 //
 // Shared memory: the rows. sm_90a alone.
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// y[i] = act(a[i] · b[i]) for i in [0, n); any n ≥ 1, any addresses; y may be a itself. The product and the activation are
-// computed in fp32, rounded once.
+// y[i] = act(a[i] · b[i]) for i in [0, n); any n ≥ 1, any addresses; y may be a itself. The product and the activation
+// are computed in fp32, rounded once.
 //
 // Shared memory: none. sm_80 and later.
 

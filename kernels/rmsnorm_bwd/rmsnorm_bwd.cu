@@ -2,10 +2,10 @@
 //
 // The gradient of rmsnorm (../rmsnorm/rmsnorm.cu): with x̂ = x · rstd, g = dy · weight and n columns
 //
-//   dx = rstd · (g − x̂ · Σ(g · x̂) / n)                 + dsum with add=yes, so that dx is the residual's gradient, too
+//   dx = rstd · (g − x̂ · Σ(g · x̂) / n)      + dsum with add=yes, so that dx is the residual's gradient, too
 //   dw = Σ over rows of dy · x̂
 //
-//   x, dy, dsum, dx   rows × cols with row pitches; dx may be dy or x itself, with the same pitch; with add=yes x is the sum
+//   x, dy, dsum, dx   rows × cols with row pitches; dx may be dy or x, with the same pitch; with add=yes x is the sum
 //   weight   cols; dw in fp32, the same bits on every launch
 //
 // By device/row/norm_gradient.cuh. Everything is computed in fp32.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rotary position embedding of the heads of q and k. Of each head, the pairs of its first `rot` elements are turned by the
-// angle whose cosine and sine stand in row position[t] of cos and sin; the other elements stay:
+// Rotary position embedding of the heads of q and k. Of each head, the pairs of its first `rot` elements are turned by
+// the angle whose cosine and sine stand in row position[t] of cos and sin; the other elements stay:
 //
-//   style=halved        pair i is (x[i], x[i + rot / 2])          (a, b) → (a · cos[i] − b · sin[i], b · cos[i] + a · sin[i])
+//   style=halved        pair i is (x[i], x[i + rot / 2])    (a, b) → (a · cos[i] − b · sin[i], b · cos[i] + a · sin[i])
 //   style=interleaved   pair i is (x[2 i], x[2 i + 1])
 //   norm=yes            before that, x ← x / sqrt(mean of x² + eps) · w over the whole head, w being wq or wk
 //

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// rope (rope.cu, whose arguments these are) with all heads of a token under way at once: a block has some tokens, and no loop.
-// Vectors of 8 bytes give a token twice the threads, of which more find room on an SM.
+// rope (rope.cu, whose arguments these are) with all heads of a token under way at once: a block has some tokens, and
+// no loop. Vectors of 8 bytes give a token twice the threads, of which more find room on an SM.
 
 #include "device/elementwise/hints.cuh"
 #include "rope/rope.cu"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Row softmax: y[r][c] = exp(x[r][c] - m_r) / s_r,  m_r = max over c of x[r][c],  s_r = sum over c of exp(x[r][c] - m_r).
+// Row softmax: y[r][c] = exp(x[r][c] - m_r) / s_r, m_r = max over c of x[r][c], s_r = sum over c of exp(x[r][c] - m_r).
 //
 //   x, y   rows × cols with row pitches; y may be x itself, with the same pitch; any rows ≥ 1, any cols ≥ 1
 //   -inf   entries give 0; a row of -inf alone gives NaN, as does a row with NaN or +inf
@@ -50,8 +50,8 @@ struct Softmax {
   }
 
  private:
-  // value · rescaling / sum. For fp32 by a factor of two floats, so that the result is rounded once, about as a quotient is;
-  // a sum of 0, NaN or infinity leaves NaN.
+  // value · rescaling / sum. For fp32 by a factor of two floats, so that the result is rounded once, about as a
+  // quotient is; a sum of 0, NaN or infinity leaves NaN.
   __device__ static __forceinline__ float quotient(float value, const Scale& scale) {
     if constexpr (is_same<T, float>) {
       return fmaf(value, scale.factor, value * scale.remainder);

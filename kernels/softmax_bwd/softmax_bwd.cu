@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The gradient of a row softmax: dx[r][c] = y[r][c] · (dy[r][c] - s_r),  s_r = sum over c of y[r][c] · dy[r][c], where y is
-// what the softmax gave.
+// The gradient of a row softmax: dx[r][c] = y[r][c] · (dy[r][c] - s_r), s_r = sum over c of y[r][c] · dy[r][c], where y
+// is what the softmax gave.
 //
 //   y, dy, dx   rows × cols with row pitches; dx may be dy or y itself, with the same pitch; any rows ≥ 1, any cols ≥ 1
 //
-// By the skeletons of device/row/weighed.cuh and weighed_cluster.cuh: resident, cluster, reread. Everything is computed in fp32, rounded once.
+// By the skeletons of device/row/weighed.cuh and weighed_cluster.cuh: resident, cluster, reread. Everything is computed
+// in fp32, rounded once.
 
 #include "device/row/weighed.cuh"
 #include "device/row/weighed_cluster.cuh"

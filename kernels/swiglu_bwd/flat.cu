@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The gradient of swiglu (swiglu_bwd.cu, whose arguments these are) of layout=split, pitch=dense: all of a matrix is one row,
-// so that a block's vectors lie side by side whatever the width. For outputs of 16 bits silu and its slope share what they
-// are made of.
+// The gradient of swiglu (swiglu_bwd.cu, whose arguments these are) of layout=split, pitch=dense: all of a matrix is
+// one row, so that a block's vectors lie side by side whatever the width. For outputs of 16 bits silu and its slope
+// share what they are made of.
 
 #include "device/ptx/math.cuh"
 #include "swiglu_bwd/swiglu_bwd.cu"

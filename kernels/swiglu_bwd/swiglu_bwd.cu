@@ -8,7 +8,8 @@
 //   layout=packed   gate_up and dgate_up [rows, 2 · cols] have both side by side: | gate … | up … |; they may be one
 //   pitch=strided   rows start at pitches of their own
 //
-// By the skeleton device/elementwise/fields.cuh; any rows ≥ 1, any cols ≥ 1, any addresses. Computed in fp32, rounded once.
+// By the skeleton device/elementwise/fields.cuh; any rows ≥ 1, any cols ≥ 1, any addresses. Computed in fp32, rounded
+// once.
 
 #include "device/activation_backward.cuh"
 #include "device/elementwise/fields.cuh"

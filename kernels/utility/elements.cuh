@@ -164,7 +164,7 @@ inline void write_element(void* tensor, Type type, i64 index, float value) {
   }
 }
 
-// What is known of a tensor's words: a sum that changes with any of them and with their order, and how many are poison.
+// A check of a tensor's words: a sum that changes with any of them and with their order, and how many are poison.
 struct WordTally {
   u64 sum;
   u64 poison;
@@ -180,11 +180,11 @@ constexpr void merge(WordTally& into, const WordTally& other) {
   into.poison += other.poison;
 }
 
-// What every element must meet.
+// The bounds that all elements must meet.
 struct Bounds {
   double absolute;
   double relative;
-  // From here on the type rounds to infinity: there infinity is right, too.
+  // The type rounds to infinity from here on, where infinity is right, too.
   double overflow;
   // The reference leaves elements out: where it is poison, any number is right.
   bool sampled = false;
@@ -210,10 +210,10 @@ constexpr Difference no_difference() { return {0.0, 0.0, 0.0, 0.0, 0, 0, 0, kPoi
 constexpr bool is_nan(double value) { return !(value == value); }
 constexpr bool is_finite(double value) { return value - value == 0.0; }
 
-// Judges one element: `poison` says that it still holds what it held before the kernel ran. Where the reference is poison,
-// which it is between the rows of a pitched tensor alone, so must the element be; or, where the reference is sampled, it must
-// have been written and be no NaN. NaN must be NaN, an infinity the same infinity, all else within
-// absolute + relative · |reference|.
+// Judges one element; `poison` says that it still holds what it held before the kernel ran. Where the reference is
+// poison, between the rows of a pitched tensor, the element must be poison, too; but under a sampled reference it must
+// have been written and be no NaN. NaN must be NaN, an infinity the same infinity, all else within absolute + relative
+// · |reference|.
 constexpr void add_element(Difference& difference, double value, double reference, bool poison, const Bounds& bounds,
                            i64 index) {
   const double magnitude = reference < 0.0 ? -reference : reference;

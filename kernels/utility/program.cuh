@@ -158,7 +158,7 @@ constexpr MaybeNumber run_program(const i64* program, const i64* indices) {
   return stack[0];
 }
 
-// A whole number as an element; that the type holds it is the caller's to know.
+// Writes a whole number as an element; the caller knows that the type holds it.
 inline void write_whole(void* tensor, Type type, i64 index, i64 value) {
   switch (type) {
     case kI32:

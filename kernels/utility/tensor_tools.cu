@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Work on whole tensors around a measurement, where the tensors are: random inputs, sums that show whether something was
-// written, comparison with a reference. Not an op: launched by the tuner itself (tuner/device/kernel_tools.cpp).
+// Work on whole tensors around a measurement, where the tensors are: random inputs, sums that show whether something
+// was written, comparison with a reference. Not an op: launched by the tuner itself (tuner/device/kernel_tools.cpp).
 //
 // Every kernel strides over its elements with the whole grid, so any grid is right. Those that answer write one tally a
 // block, which the host merges in the order of the blocks: the same numbers at each run. Loops are not unrolled: the
@@ -75,8 +75,8 @@ __global__ void __launch_bounds__(256) widen(const void* from, double* to, long 
 }
 
 // Fills what lies between rows of `row` bytes, `gap` behind each of `rows`, and the same at every combination of the
-// indices that `repeats` has: how many, and the extent and the stride of each. `count` bytes, each that of `word` in whose
-// place it lies.
+// indices that `repeats` has: how many, and the extent and the stride of each. `count` bytes, each that of `word` in
+// whose place it lies.
 template <class Config>
 __global__ void __launch_bounds__(256)
     fill_gaps(unsigned char* to, const long long* repeats, long long rows, long long row, long long gap,

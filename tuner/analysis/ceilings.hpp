@@ -20,7 +20,8 @@ namespace tilewright {
 class CopyCurve {
  public:
   CopyCurve() = default;
-  /// Of one device and mode; those that read more than `reads` bytes for each one written do not count.
+  /// A curve of copies of one device and mode; those that read more than `reads` bytes for each one written do not
+  /// count.
   CopyCurve(const std::vector<Ceiling>& copies, int reads);
 
   /// Nothing unless a copy of so many bytes was measured, or one of fewer and one of more, either within a factor of 2.
@@ -37,10 +38,10 @@ class Ceilings {
  public:
   explicit Ceilings(const Store& store) : store_(store) {}
 
-  /// Of these very bytes and ratio, from the curve.
+  /// The ceiling of these bytes and this ratio, from the curve.
   [[nodiscard]] std::optional<Ceiling> copy(const std::string& fingerprint, std::int64_t bytes, int reads,
                                             MeasureMode mode);
-  /// Of the unit, or of fp32 where that one was not measured.
+  /// The rate of the unit, or of fp32 where that one was not measured.
   [[nodiscard]] std::optional<ComputeRate> rate(const std::string& fingerprint, std::string_view unit);
 
  private:

@@ -26,7 +26,7 @@ struct FusionLine {
   std::vector<std::string> parallel;
   /// Bytes that it reads for each one that it writes, as ceilings count them; nothing where no op does it.
   std::optional<int> reads{};
-  /// Of its op, when there is one.
+  /// The roofline of its op, when there is one.
   Roofline roofline;
   /// The winner's trial for exactly this problem on the device; nothing when there is none.
   std::optional<Trial> trial;
@@ -50,7 +50,7 @@ struct FusionAccount {
   MeasureMode mode = MeasureMode::cold;
   std::vector<FusionLine> steps;
   FusionLine fused;
-  /// What must stay on chip, by the definition; what the fused config uses; what a block may have.
+  /// Bytes that must stay on chip by the definition, that the fused config uses, and that a block may have.
   std::optional<std::int64_t> shared_needed;
   std::optional<std::int64_t> shared_used;
   std::optional<std::int64_t> shared_available;
@@ -59,16 +59,17 @@ struct FusionAccount {
   [[nodiscard]] std::int64_t chain_flops() const noexcept;
   /// Bytes of the chain over bytes fused.
   [[nodiscard]] double traffic_ratio() const noexcept;
-  /// By the model; where nothing was measured of the device the traffic's ratio, or nothing where computing bounds.
+  /// The speed-up by the model; where nothing was measured of the device, the traffic's ratio, or nothing where
+  /// computing bounds.
   [[nodiscard]] std::optional<double> predicted() const;
-  /// Of the sum of the steps' winners over the fused winner; nothing unless all of them are there.
+  /// The speed-up of the fused winner over the sum of the steps' winners; nothing unless all of them are there.
   [[nodiscard]] std::optional<SpeedUp> measured() const;
   /// Launch where launching is most of the chain's time, compute where computing is; nothing when it cannot be told.
   [[nodiscard]] std::optional<Bound> bound() const;
   /// Dims along which all steps are parallel; nothing when a step does not say.
   [[nodiscard]] std::optional<std::vector<std::string>> common_axes() const;
   [[nodiscard]] std::vector<FusionReason> reasons() const;
-  /// By measurement where there is one that can be told from equal, else by the reasons: none of them fails.
+  /// The verdict: by a measurement that can be told from equal, else by the reasons, of which none may fail.
   [[nodiscard]] bool worth_it() const;
 };
 

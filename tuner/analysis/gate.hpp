@@ -31,7 +31,7 @@ enum class GateVerdict : std::uint8_t {
 struct GatePair {
   const Trial* a = nullptr;
   const Trial* b = nullptr;
-  /// Of one device model; two models are meant to be compared.
+  /// Both sides are of one device model. Two models may be compared, too.
   bool same_device = true;
 };
 
@@ -42,11 +42,11 @@ struct GateJudgement {
   /// The chance that noise alone makes b so slow, by the widened intervals of speed_up(), corrected for the number of
   /// problems (Holm). Nothing where undecided.
   std::optional<double> p{};
-  /// Of the undecided.
+  /// Why it is undecided.
   std::string why{};
 };
 
-/// Of all A/A gates at most this share fails.
+/// The largest share of A/A gates that fail.
 inline constexpr double kGateErrors = 0.01;
 
 /// In the order of the pairs. Each trial has a time.

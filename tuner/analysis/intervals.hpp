@@ -3,7 +3,7 @@
 
 #include "cache/model/records.hpp"
 
-/// Where a config's time is taken to lie, and how two times compare. Pure.
+/// The interval in which a config's time is taken to lie, and the comparison of two times. Pure.
 namespace tilewright {
 
 /// A trial with a time.

@@ -6,8 +6,8 @@
 
 #include "cache/model/device_facts.hpp"
 
-/// How many warps of a kernel an SM can hold, of those that it could hold at most: from what the compiler and the
-/// launch say, with no device opened. Pure.
+/// The warps of a kernel that an SM can hold, of the most that it could hold: by compiler and launch, with no device
+/// opened. Pure.
 namespace tilewright {
 
 struct BlockNeeds {

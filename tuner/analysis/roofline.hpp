@@ -11,19 +11,18 @@
 #include "tuner/analysis/ceilings.hpp"
 #include "tuner/definition/definition.hpp"
 
-/// Where a time stands under what was measured of the device: how much is moved and computed, what that is bound by,
-/// and which share of the ceiling it reaches (docs/measuring.md). Values; pure but for `roofline_of`, which reads the
-/// cache.
+/// A time under the measured ceilings of its device: the bytes moved and operations computed, their bound, and the
+/// share of the ceiling (docs/measuring.md). Values; pure but for `roofline_of`, which reads the cache.
 namespace tilewright {
 
-/// Of a problem on a device; nothing where it is not known.
+/// The roofline of a problem on a device; nothing where a value is not known.
 struct Roofline {
-  /// By the op's definition.
+  /// Bytes by the op's definition.
   std::optional<std::int64_t> bytes{};
   std::optional<std::int64_t> flops{};
-  /// Of the same bytes, read and written in the same ratio, on the same device: from the curve of its copies.
+  /// The ceiling of the same bytes in the same ratio on the same device, from the curve of its copies.
   std::optional<Ceiling> ceiling{};
-  /// Of the same device: of the unit that the problem's operations run on, or of fp32 where that one was not measured.
+  /// The device's rate of the unit that the problem's operations run on, or of fp32 where that one was not measured.
   std::optional<ComputeRate> rate{};
   /// Bytes and operations are the mean over so many kinds of data, and a time is of all of them.
   std::int64_t draws = 1;
@@ -54,8 +53,8 @@ enum class Bound : std::uint8_t {
 [[nodiscard]] std::optional<double> share_of_memory(const Roofline& roofline, double time_ns);
 /// Operations a second over the rate. Beyond 1 for what tensor cores do where the rate is that of fp32.
 [[nodiscard]] std::optional<double> share_of_compute(const Roofline& roofline, double time_ns);
-/// Of the two the one that bounds the time. Nothing where launching bounds it, and where a ceiling cannot be its own:
-/// it computes faster than in fp32, or moves its bytes faster than any copy did.
+/// The share of the ceiling that bounds the time. Nothing where launching bounds it, or where the ceiling cannot be its
+/// own: it computes faster than in fp32, or moves its bytes faster than any copy did.
 [[nodiscard]] std::optional<double> share_of_ceiling(const Roofline& roofline, const Timing* timing);
 /// Not bound by compute, and more than 2 % faster than the ceiling.
 [[nodiscard]] bool beyond_copies(const Roofline& roofline, const Timing* timing);

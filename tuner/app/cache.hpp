@@ -20,7 +20,7 @@ struct CacheInfo {
 };
 /// Throws CacheError for a cache that cannot be read.
 [[nodiscard]] CacheInfo cache_info(const Place& place);
-/// By table, then by op.
+/// The tables of a cache's contents: by table, then by op.
 [[nodiscard]] std::vector<Table> tables_of(const CacheInfo& info, const Place& place);
 
 struct CollectRequest {

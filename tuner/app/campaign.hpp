@@ -16,7 +16,7 @@ struct Campaign {
   std::vector<ProblemGrid> grids;
   /// Empty: not said.
   std::vector<std::string> devices;
-  /// Of everything; 0: not said.
+  /// The budget of everything; 0: not said.
   std::chrono::nanoseconds budget{0};
 };
 

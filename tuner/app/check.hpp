@@ -18,7 +18,7 @@ struct CheckRequest {
   Place place;
   /// Its devices are not asked.
   Work work;
-  /// Of a problem all dims, or none: then the smallest and the largest that a bare sweep on the emulator takes.
+  /// All dims of a problem, or none: then the smallest and the largest problem of a bare sweep on the emulator.
   ProblemWords problem;
   /// Compiled for, as facts_of_arch() takes it; empty: for none.
   std::string arch = "sm_90a";

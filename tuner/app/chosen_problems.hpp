@@ -15,17 +15,17 @@
 namespace tilewright::app {
 
 struct ChosenProblem {
-  /// Of the catalogue.
+  /// The definition, which is the catalogue's.
   const OpDefinition* definition = nullptr;
   Problem problem;
   /// Served for it on the device, as far as the definition still has its config.
   std::optional<WinnerRow> winner;
 };
 
-/// Where all dims are named, each with one value, that problem; else the problems of the op's winners of this device
-/// and mode that have one of the values of each name. Without words, of all ops. `cache` may be null: then the problem
-/// must be named. Winners left out, and why, are added to `notes`. Throws UsageError for unreadable words, Error
-/// where no winner fits.
+/// The problem, where all dims are named with one value each; else the problems of the op's winners of this device and
+/// mode that have one of the values of each name. Without words, those of all ops. `cache` may be null: then the
+/// problem must be named. Winners left out, and why, are added to `notes`. Throws UsageError for unreadable words,
+/// Error where no winner fits.
 [[nodiscard]] std::vector<ChosenProblem> choose_problems(const std::optional<ProblemWords>& words, const Place& place,
                                                          Catalogue& catalogue, const Store* cache,
                                                          const DeviceFacts& device, MeasureMode mode,

@@ -37,10 +37,10 @@ class DeviceSession {
   // For a sweep on the same device, before anything is set up and locked here.
   [[nodiscard]] DevicePool& devices() noexcept { return *devices_; }
   [[nodiscard]] Compiler& compiler() noexcept { return *compiler_; }
-  /// Where its trials belong: what it compiles is then not compiled again.
+  /// The cache of its trials, in which its builds are found again.
   [[nodiscard]] Store& own_cache() noexcept { return *own_; }
 
-  /// Where binaries are looked for before they are compiled; must outlive this.
+  /// Looks for binaries in `cache` before they are compiled; it must outlive this.
   void look_in(const Store& cache) noexcept { cache_ = &cache; }
 
   /// Has a config compiled, and the reference of its problem, while other work goes on. Throws UsageError for a config
@@ -74,7 +74,7 @@ class DeviceSession {
   std::unique_ptr<DevicePool> devices_;
   std::unique_ptr<Compiler> compiler_;
   const Store* cache_ = nullptr;
-  /// Of the cache that is gone at the end; null where that is to stay.
+  /// The folder of the cache that is gone at the end; null where the cache is to stay.
   std::unique_ptr<TemporaryFolder> scratch_folder_;
   std::unique_ptr<Store> own_;
   std::unique_ptr<Builder> builder_;

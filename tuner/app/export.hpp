@@ -24,7 +24,7 @@ struct ExportRequest {
   std::vector<ProblemWords> problems;
   /// As choose_devices() takes it; empty: all.
   std::string device;
-  /// Of texts alone; empty, nothing: all.
+  /// Filters of texts alone; empty, nothing: all.
   std::vector<DType> dtypes;
   std::optional<MeasureMode> mode;
 };

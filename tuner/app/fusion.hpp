@@ -24,7 +24,7 @@ struct FusionRequest {
 };
 
 struct FusionResult {
-  /// By device; one by bytes alone where nothing is known.
+  /// An account for each device; one by bytes alone where no device is known.
   std::vector<FusionAccount> accounts;
   /// Every sweep came to its end.
   bool whole = true;

@@ -24,7 +24,7 @@ struct ImportResult {
   Table table;
   /// Problems that the caches serve different configs for: of two, the better-evidenced winner is taken.
   std::vector<Conflict> conflicts;
-  /// Of files that others can write.
+  /// Warnings of files that others can write.
   std::vector<std::string> warnings;
 };
 
@@ -32,10 +32,10 @@ struct ImportResult {
 /// `tell` hears what is being done. Throws UsageError for what is neither, CacheError for one that is damaged.
 [[nodiscard]] ImportResult import_files(const ImportRequest& request,
                                         const std::function<void(const std::string&)>& tell = {});
-/// Of a folder its packs, by name; a file itself. Throws UsageError for a folder without packs.
+/// The packs of a folder, by name, or a file itself. Throws UsageError for a folder without packs.
 [[nodiscard]] std::vector<std::filesystem::path> packs_of(const std::filesystem::path& named);
 [[nodiscard]] Table table_of(const std::vector<Conflict>& conflicts);
-/// For people.
+/// The conflict as a line for people.
 [[nodiscard]] std::string text_of(const Conflict& conflict);
 
 }  // namespace tilewright::app

@@ -21,7 +21,7 @@ struct KnownOp {
 /// Views of `tilewright table`.
 enum class TableView { winners, all, by, compare, history };
 
-/// Of one op.
+/// The known words of one op.
 class KnownWords {
  public:
   /// The last of `named` that is an op of the place; where there is none, it knows no word.
@@ -29,14 +29,14 @@ class KnownWords {
 
   [[nodiscard]] bool is_known() const noexcept { return definition_.has_value(); }
   [[nodiscard]] std::vector<std::string> dims() const;
-  /// Of an op that is not known, those of most ops.
+  /// The op's dtypes; of an unknown op, those of most ops.
   [[nodiscard]] std::vector<std::string> dtypes() const;
   [[nodiscard]] std::vector<Attribute> attributes() const;
   /// "implementation", and all parameters of its implementations, each once.
   [[nodiscard]] std::vector<std::string> parameters() const;
   /// Names of the columns that `tilewright table` has of it: of the table itself, so that none is forgotten.
   [[nodiscard]] std::vector<std::string> columns(TableView view) const;
-  /// Of its winners in the cache, each once.
+  /// The configs of its winners in the cache, each once.
   [[nodiscard]] std::vector<std::string> configs() const;
   /// The words that may come next in a config, from its implementations and their parameters: the whole text
   /// each, which is complete where it ends in '}'.

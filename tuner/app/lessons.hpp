@@ -9,7 +9,7 @@
 
 namespace tilewright::app {
 
-/// What an op learns of others by its definition (`learns_from`).
+/// The lessons of an op from others, by its definition (`learns_from`).
 [[nodiscard]] Lessons lessons_for(const OpDefinition& definition);
 /// None where no definition of the op is at hand.
 [[nodiscard]] Lessons lessons_for(const std::string& op, const Place& place);

@@ -24,7 +24,7 @@ struct Lookup {
   std::string unread;
   /// Why the served config is not the fastest: it is pinned, or the fastest is banned.
   std::vector<std::string> decisions{};
-  /// Of a problem that was never tuned.
+  /// The expectation of a problem that was never tuned.
   std::optional<Expectation> expected{};
 };
 

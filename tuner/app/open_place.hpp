@@ -37,7 +37,7 @@ class OpenPlace {
 
   Place place_;
   Store store_;
-  /// Of store_ as of that data_version().
+  /// The ceilings of store_ at that data_version().
   std::optional<Ceilings> ceilings_;
   std::int64_t version_ = 0;
   bool looked_ = false;

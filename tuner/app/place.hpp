@@ -25,15 +25,15 @@ struct Place {
 /// Throws CacheError where others may write the cache, unless TILEWRIGHT_ALLOW_SHARED_CACHE=1. To be asked before
 /// binaries of it run.
 void require_own_cache(const std::filesystem::path& path);
-/// By what the file begins with.
+/// Whether the file begins as a database does.
 [[nodiscard]] bool is_database(const std::filesystem::path& file);
-/// For requests that work without a cache. Nothing where no file is there, or where the default cache cannot be used;
-/// then `why` says why. Throws CacheError where the file that was named is there and cannot be used.
+/// The cache, for requests that work without one. Nothing where no file is there, or where the default cache cannot be
+/// used; then `why` says why. Throws CacheError where the named file is there and cannot be used.
 [[nodiscard]] std::optional<Store> cache_if_usable(const Place& place, std::string& why);
 /// Throws UsageError for a path that is no folder.
 [[nodiscard]] Catalogue open_catalogue(const Place& place);
-/// Of the cache, which costs no definition file; else of the definition, so that a wrong name is told from an op that
-/// was never tuned.
+/// The cache's interface, which costs no definition file; else the definition's, so that a wrong name is told from an
+/// op that was never tuned.
 [[nodiscard]] OpInterface interface_of(const std::string& op, const Store& store, const Place& place);
 
 }  // namespace tilewright::app

@@ -40,7 +40,7 @@ struct Pulled {
   /// The link that applications open.
   std::filesystem::path file;
   std::string hash;
-  /// Of the channel.
+  /// The channel's manifest.
   std::optional<Manifest> manifest{};
   /// Why nobody answered.
   std::string why{};
@@ -84,8 +84,8 @@ class Puller {
 
 [[nodiscard]] Table table_of(const Pulled& done);
 
-/// How long until the next: `every`, a tenth more or less, so that a fleet does not come at once; after failures twice
-/// as long each time, to an hour, and half of it by chance. `chance` is from 0 to 1. Pure.
+/// The time until the next pull: `every`, a tenth more or less, so that a fleet does not come at once; after failures
+/// twice as long each time, to an hour, and half of it by chance. `chance` is from 0 to 1. Pure.
 [[nodiscard]] std::chrono::milliseconds next_pull(std::chrono::milliseconds every, unsigned failures, double chance);
 
 }  // namespace tilewright::app

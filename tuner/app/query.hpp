@@ -10,7 +10,7 @@
 #include "tuner/app/problem_words.hpp"
 #include "tuner/report/served_table.hpp"
 
-/// Which config a cache serves for a problem, and how well it fits. Opens no device and compiles nothing.
+/// The config that a cache serves for a problem, and its fit. Opens no device and compiles nothing.
 namespace tilewright::app {
 
 struct QueryRequest {
@@ -25,13 +25,14 @@ struct QueryResult {
   Problem problem;
   /// One for each device, in the cache's order.
   std::vector<ServedLine> lines;
-  /// By device: why what is stored cannot be launched for the problem, and what could not be read and was passed over.
+  /// Obstacles by device: why stored configs cannot be launched for the problem, and damaged parts that were passed
+  /// over.
   std::vector<std::string> obstacles;
   std::vector<std::string> unread;
-  /// By device: what was pinned or banned, and why.
+  /// Pins and bans by device, with their reasons.
   std::vector<std::string> decisions;
 
-  /// For one device at least.
+  /// Whether some device serves the problem.
   [[nodiscard]] bool is_served() const;
 };
 

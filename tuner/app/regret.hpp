@@ -10,7 +10,7 @@
 #include "tuner/app/tuning.hpp"
 #include "tuner/learn/regret.hpp"
 
-/// How much slower than the best config a cache serves shapes that are left out of it.
+/// The loss of shapes that are left out of a cache: how much slower it serves them than their best config.
 namespace tilewright::app {
 
 struct RegretRequest {
@@ -28,7 +28,7 @@ struct RegretRequest {
   bool each = false;
 
   struct Measuring {
-    /// Of shapes that are not tuned; its seed draws shapes.
+    /// The tuning of shapes that are not tuned; its seed draws shapes.
     Tuning tuning;
     /// So many shapes of each spec are drawn.
     std::size_t seeded = 0;

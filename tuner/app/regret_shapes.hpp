@@ -9,12 +9,12 @@
 #include "tuner/app/problem_words.hpp"
 #include "tuner/learn/drawn_shapes.hpp"
 
-/// Which shapes `regret` judges: all that are tuned, or those that are named or drawn.
+/// The shapes that `regret` judges: all that are tuned, or those that are named or drawn.
 namespace tilewright::app {
 
 class RegretMeasure;
 
-/// Of one op, dtype and attributes on one device.
+/// The judged shapes of one op, dtype and attributes on one device.
 struct JudgedShapes {
   DeviceFacts device;
   OpSpec spec;
@@ -24,8 +24,8 @@ struct JudgedShapes {
   std::vector<Problem> untuned{};
 };
 
-/// Of each spec with winners on these devices that the words do not rule out: shapes that the words or the file name
-/// (empty: none), and those that `measure` draws where `seeded` is not 0. What is to be told is added to `notes`.
+/// The judged shapes of each spec with winners on these devices that the words do not rule out: those that the words or
+/// the file name (empty: none), and those that `measure` draws where `seeded` is not 0. Adds to `notes`.
 /// Throws UsageError for words that the op does not have, and as read_shapes_csv().
 [[nodiscard]] std::vector<JudgedShapes> judged_shapes(const Store& store, const ProblemWords& words,
                                                       const std::filesystem::path& shapes_file,

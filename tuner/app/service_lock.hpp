@@ -8,7 +8,7 @@
 
 namespace tilewright::app {
 
-/// Where it listens unless told otherwise.
+/// The port of a service unless told otherwise.
 inline constexpr std::uint16_t kServicePort = 8470;
 
 /// One service a cache: two would tune the same jobs. The operating system lets go of it when the process ends, however

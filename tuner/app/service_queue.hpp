@@ -23,7 +23,7 @@ struct TuningDevice {
 /// `all`: every GPU. Throws UsageError for what is no device, DeviceError for one that cannot be asked.
 [[nodiscard]] std::vector<TuningDevice> tuning_devices(const std::vector<std::string>& names);
 
-/// Who asks, and the key by which the same request is not done twice; empty: none.
+/// The asker, and the key by which the same request is not done twice; empty: none.
 struct Submitter {
   std::string name;
   std::string key;
@@ -54,12 +54,12 @@ inline constexpr std::int64_t kMostPriority = 100;
 /// Reported misses that wait, the most asked first.
 [[nodiscard]] Table list_reported_misses(const Place& place);
 
-/// How much waits and runs.
+/// The numbers of waiting and running jobs.
 [[nodiscard]] JobQueue::Depth queue_depth(const Place& place);
 
 /// Why a job of the campaign may not run: the op here is another than the one submitted. Empty: it may.
 [[nodiscard]] std::string why_other_op(const std::string& definition, const std::string& op, Catalogue& catalogue);
-/// Of each job of the campaign; 0: no bound.
+/// The budget of each job of the campaign; 0: no bound.
 [[nodiscard]] std::chrono::nanoseconds budget_of_job(const StoredCampaign& campaign);
 
 }  // namespace tilewright::app

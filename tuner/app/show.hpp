@@ -29,7 +29,7 @@ struct ShownConfig {
   LaunchPlan plan;
   std::string arch;
   std::string source;
-  /// Where it was compiled; `ptx` is empty for the emulator.
+  /// The result, where it was compiled; `ptx` is empty for the emulator.
   CompileResult result;
   std::string ptx;
 

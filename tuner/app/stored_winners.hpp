@@ -18,7 +18,7 @@ namespace tilewright::app {
 struct StoredWinners {
   /// The best of each problem, in the order of a table.
   std::vector<WinnerLine> lines;
-  /// Of an older interface of the op: left out.
+  /// Winners of an older interface of the op, which are left out.
   std::size_t retired = 0;
 };
 /// `definition` may be null; `mode` nothing: of all. `fingerprints` are the devices wanted.

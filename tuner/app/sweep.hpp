@@ -46,9 +46,9 @@ struct OpProblems {
 [[nodiscard]] std::vector<OpProblems> problems_by_op(const SweepProblems& request, Catalogue& catalogue, bool emulator);
 
 struct SweepResult {
-  /// Of all ops.
+  /// The summary of all ops.
   SweepSummary summary;
-  /// By op: the winners of its problems, with what is to be said of them.
+  /// The winners of each op's problems, with notes.
   std::vector<Table> tables;
   /// Problems that no config can serve, and why; empty: none.
   std::string refusals;

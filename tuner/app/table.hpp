@@ -20,15 +20,15 @@ struct TableRequest {
   /// The op, and problems that agree with all names: values may be lists.
   ProblemWords problems;
   View view = View::winners;
-  /// Of `effects`.
+  /// The parameter of `effects`.
   std::string parameter;
-  /// Of `comparison` (compare.hpp).
+  /// The sides of `comparison` (compare.hpp).
   std::string a;
   std::string b;
   /// As choose_devices() takes it; empty: all.
   std::string device;
   MeasureMode mode = MeasureMode::cold;
-  /// Which rows and columns, in which order.
+  /// The rows and columns, and their order.
   TableQuery query;
   /// Above so many winners the table has a row a dtype and attributes; 0: never.
   std::size_t most_rows = 0;

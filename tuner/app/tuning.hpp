@@ -21,10 +21,10 @@ struct Tuning {
   Work work;
   /// Its `max_configs` is set by the other.
   SearchOptions search;
-  /// Of each problem; 0: all. Nothing: usual_max_configs().
+  /// The most configs of a problem; 0: all. Nothing: usual_max_configs().
   std::optional<std::size_t> max_configs;
   MeasureMode mode = MeasureMode::cold;
-  /// Of everything; 0: no bound.
+  /// The budget of everything; 0: no bound.
   std::chrono::nanoseconds budget{0};
   bool ceilings = true;
   /// The command that was asked, for the sweep's row.
@@ -38,7 +38,7 @@ struct Tuning {
 /// compiler.
 [[nodiscard]] std::size_t usual_max_configs(bool emulator);
 
-/// Where a sweep runs: what measures, and what compiles.
+/// The place of a sweep: the parts that measure and compile.
 struct SweepPlace {
   std::unique_ptr<DevicePool> devices;
   std::unique_ptr<Compiler> compiler;
@@ -74,7 +74,7 @@ class SharedBudget {
 void check_sizes(const OpDefinition& definition, const std::vector<Problem>& problems);
 /// "60s", "500ms", "5m", "8h": a positive time of at most a year; nothing for anything else.
 [[nodiscard]] std::optional<std::chrono::nanoseconds> duration_from(const std::string& text);
-/// Of each problem of the request this config alone. Throws UsageError for one that the op does not have.
+/// Makes each problem of the request consider this config alone. Throws UsageError for one that the op does not have.
 void consider_one(const std::string& config, SweepRequest& request);
 
 /// A line for people; `cache` may be empty.

@@ -23,7 +23,7 @@ struct VerifyRequest {
   MeasureMode mode = MeasureMode::cold;
   /// "all", "base", or a config; none: the winner, else the base.
   std::vector<std::string> configs;
-  /// Of "all"; 0: no bound. Nothing: usual_max_configs().
+  /// The most configs of "all"; 0: no bound. Nothing: usual_max_configs().
   std::optional<std::size_t> max_configs;
 };
 

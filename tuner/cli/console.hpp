@@ -10,7 +10,7 @@
 #include "tuner/cli/live_block.hpp"
 #include "tuner/report/table.hpp"
 
-/// Where a verb prints: results on stdout, progress and everything else on stderr, as text for people or as one JSON
+/// The output of a verb: results on stdout, progress and everything else on stderr, as text for people or as one JSON
 /// object a line (docs/progress.md). One a process, used by any thread.
 namespace tilewright::cli {
 
@@ -30,7 +30,7 @@ class Console {
   /// From now on stderr has events alone.
   void log_as_json() noexcept { json_ = true; }
   [[nodiscard]] bool logs_json() const noexcept { return json_; }
-  /// Where the log is JSON: an object, the "event" of which says what it is; the time is added.
+  /// Logs an object, whose "event" names its kind, where the log is JSON; the time is added.
   void log(const nlohmann::ordered_json& event);
 
   /// Lines below all else on a terminal, which the next take the place of; what is said meanwhile stands above them.

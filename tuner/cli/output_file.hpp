@@ -11,8 +11,8 @@
 #include "cache/base/draft.hpp"
 #include "tuner/cli/console.hpp"
 
-/// Where a verb writes what it was asked for: a file, which is written whole or not at all; what is no regular file (a
-/// pipe, a device), which is written in its place; or standard output.
+/// The file that a verb writes: a regular file, which is written whole or not at all; a pipe or a device, which is
+/// written in its place; or standard output.
 namespace tilewright::cli {
 
 class OutputFile {

@@ -71,7 +71,7 @@ class Progress : public app::Listener {
     std::string device_;
   };
 
-  /// Of the sweep, with the device where there are several.
+  /// An event of the sweep, with the device where there are several.
   [[nodiscard]] nlohmann::ordered_json event(const char* kind, const std::string& device) const;
   void line(const std::string& text);
   /// The block goes, and what is known of the sweep.

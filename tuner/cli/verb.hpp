@@ -13,7 +13,7 @@ namespace tilewright::cli {
 class Arguments;
 class Console;
 
-/// How the program ends.
+/// The exit codes of the program.
 enum class ExitCode : int { done = 0, failed = 1, usage = 2, partly = 3 };
 
 /// The kind of words that completion offers for a value without a fixed list. A value named FILE or DIR is completed as
@@ -48,7 +48,8 @@ struct Verb {
   std::string name;
   /// One line, without a full stop.
   std::string summary;
-  /// Behind the verb: "OP [NAME=VALUE...] [OPTION...]". Completion reads it: OP, NAME=VALUE, FILE, VERB and this|that.
+  /// The words behind the verb: "OP [NAME=VALUE...] [OPTION...]". Completion reads OP, NAME=VALUE, FILE, VERB and
+  /// this|that.
   std::string usage;
   /// Paragraphs.
   std::vector<std::string> description;

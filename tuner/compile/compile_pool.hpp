@@ -35,7 +35,7 @@ class CompilePool {
     std::string key;
     CompileResult result;
     std::exception_ptr error;
-    /// Which of the pool's workers did it, from 0, and when it began (tuner/process/moment.hpp).
+    /// The number of the pool's worker, from 0, and the moment when it began (tuner/process/moment.hpp).
     int worker = 0;
     std::int64_t began_us = 0;
   };

@@ -31,9 +31,9 @@ class CompilerProcesses : public Compiler {
     std::vector<std::string> command;
     /// As the worker's compiler has it: part of a binary's identity.
     std::string version;
-    /// Of one compile. Then its process is killed, and the kernel counts as one that does not compile.
+    /// The longest compile. Then its process is killed, and the kernel counts as one that does not compile.
     std::chrono::milliseconds limit{120'000};
-    /// Of a worker. A compile that needs more memory ends it.
+    /// The limits of a worker. A compile that needs more memory ends it.
     ProcessLimits limits{};
     /// Asked often while a compile runs, by its thread; true ends it as the limit does. May be empty.
     std::function<bool()> interrupted{};

@@ -18,13 +18,13 @@ namespace tilewright {
 struct HostCompilerSettings {
   /// The compiler and its first arguments; empty: the variable CXX, else the first of c++, g++, clang++ on the PATH.
   std::vector<std::string> command;
-  /// Where device/ and emulator/ are; empty: kernels_dir().
+  /// The folder of device/ and emulator/; empty: kernels_dir().
   std::filesystem::path kernels;
-  /// Behind the compiler's own, such as "-g", "-O0"; part of version().
+  /// Flags behind the compiler's own, such as "-g", "-O0"; part of version().
   std::vector<std::string> flags;
-  /// Of one compile; then it is killed, and the kernel counts as one that does not compile.
+  /// The longest compile; then it is killed, and the kernel counts as one that does not compile.
   std::chrono::milliseconds limit{120'000};
-  /// Of address space, for each process of the compiler; 0: no limit.
+  /// Address space of each process of the compiler; 0: no limit.
   std::size_t memory_bytes = std::size_t{4} << 30;
   /// Asked often while a compile runs, by its thread; true ends it as the limit does. May be empty.
   std::function<bool()> interrupted{};

@@ -35,8 +35,8 @@ class NvrtcCompiler : public Compiler {
   std::shared_ptr<const NvrtcLibrary> library_;
 };
 
-/// What is wrong with the installation when NVRTC blames the source in `log`: CUDA's own headers are missing, or ptxas
-/// does not know an option. Such a failure would hit every kernel alike. Empty when the source is to blame.
+/// The fault of the installation when NVRTC blames the source in `log`: CUDA's own headers are missing, or ptxas does
+/// not know an option. Such a failure would hit every kernel alike. Empty when the source is to blame.
 [[nodiscard]] std::string installation_fault(const std::string& log, const NvrtcReport& report);
 
 }  // namespace tilewright

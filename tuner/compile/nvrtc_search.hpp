@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-/// Where NVRTC and the CUDA headers may be, and in which order to look: TILEWRIGHT_NVRTC, the loader path, CUDA_HOME
-/// and CUDA_PATH, /usr/local/cuda*, then the folders into which pip puts the nvidia-cuda-nvrtc wheels. Only names are
-/// made and looked up here; nvrtc_library.hpp opens what is found. Pure but for reading folders; any thread may call.
+/// The places of NVRTC and the CUDA headers, in the order of looking: TILEWRIGHT_NVRTC, the loader path, CUDA_HOME and
+/// CUDA_PATH, /usr/local/cuda*, then the folders into which pip puts the nvidia-cuda-nvrtc wheels. Only names are made
+/// and looked up here; nvrtc_library.hpp opens the files. Pure but for reading folders; any thread may call.
 namespace tilewright {
 
 /// The places of one machine. Filled from the environment by `nvrtc_search_places`, by hand in tests.

@@ -11,7 +11,7 @@
 /// text work.
 namespace tilewright {
 
-/// By symbol, entry functions only. A kernel reported twice is taken once, the last report counts; lines that are not
+/// Resources by symbol, of entry functions only. Of a kernel reported twice the last report counts. Lines that are not
 /// understood are skipped, so that a newer ptxas loses figures and not compiles.
 [[nodiscard]] std::map<std::string, KernelResources, std::less<>> parse_ptxas_log(std::string_view log);
 

@@ -32,9 +32,8 @@ struct GeneratedSource {
 /// The op's reference kernel for one dtype and attribute set; no dim is specialised.
 [[nodiscard]] GeneratedSource generate_reference(const OpDefinition& definition, const Problem& problem);
 
-/// What a binary depends on besides compiler, architecture and options: generated text, kernels, and the
-/// implementation's hash, which stands for the source wherever that lies. Problems that share it share one binary.
-/// 32 hexadecimal digits.
+/// The key of a binary besides compiler, architecture and options: generated text, kernels, and the implementation's
+/// hash, which stands for the source wherever that lies. Problems with one key share one binary. 32 hexadecimal digits.
 [[nodiscard]] std::string source_key(const GeneratedSource& source, const std::string& implementation_hash);
 
 }  // namespace tilewright

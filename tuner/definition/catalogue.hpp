@@ -8,10 +8,10 @@
 
 #include "tuner/definition/definition.hpp"
 
-/// Where ops are found: the user's folders (`--ops DIR`, in the order given), then the built-in ones. A user's op is
-/// equal to ours, and hides a built-in of the same name. Definitions are loaded when asked for, each once. The built-in
-/// ops of a program lie in `kernels_dir()` (tuner/definition/kernels_dir.hpp).
-/// Not thread-safe; load on one thread, then share the definitions.
+/// The ops: those of the user's folders (`--ops DIR`, in the order given), then the built-in ones. A user's op hides a
+/// built-in one of the same name. Definitions are loaded when asked for, each once. The built-in ops of a program lie
+/// in `kernels_dir()` (tuner/definition/kernels_dir.hpp). Not thread-safe; load on one thread, then share the
+/// definitions.
 namespace tilewright {
 
 class Catalogue {
@@ -22,7 +22,7 @@ class Catalogue {
 
   /// Throws UsageError with the nearest right name, or DefinitionError with every mistake.
   [[nodiscard]] const OpDefinition& find(const std::string& op);
-  /// As of its implementations now (implementation_hashes); empty for an op that is not here. It is not loaded.
+  /// The hashes of its implementations (implementation_hashes); empty for an op that is not here. Does not load the op.
   [[nodiscard]] std::vector<std::string> hashes(const std::string& op) const;
   /// Names of all ops, sorted; nothing is loaded.
   [[nodiscard]] std::vector<std::string> names() const;

@@ -51,7 +51,7 @@ struct ToleranceTable {
   /// Sees attributes and `dtype`; nothing: it always counts.
   std::optional<Formula> when;
   std::map<DType, Tolerance> by_type;
-  /// Of outputs that have one of their own, by name, whatever the dtype.
+  /// Tolerances of outputs that have one of their own, by name, whatever the dtype.
   std::map<std::string, Tolerance> by_argument{};
 };
 

@@ -22,16 +22,16 @@ struct FusionStep {
   std::optional<Formula> when{};
   /// The op that does it; empty: none here.
   std::string op{};
-  /// Of that op, by the names of the fused one.
+  /// The op's dims, by the names of the fused one.
   std::vector<std::pair<std::string, Formula>> dims{};
-  /// Of that op: a value, or the name of an attribute of the fused op, whose value it is then.
+  /// The op's attributes: a value, or the name of an attribute of the fused op, whose value it then is.
   std::vector<std::pair<std::string, std::string>> attributes{};
   /// Nothing: as the op counts them.
   std::optional<Formula> bytes{};
   std::optional<Formula> flops{};
   /// Dims of the fused op along which the step is done piece by piece, each piece for itself; empty: not said.
   std::vector<std::string> parallel{};
-  /// Where it stands in the definition.
+  /// Its place in the definition.
   SourcePlace place{};
 };
 

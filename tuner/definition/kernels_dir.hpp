@@ -3,9 +3,8 @@
 
 #include <filesystem>
 
-/// Where the built-in ops are: the environment variable TILEWRIGHT_KERNELS_DIR, else `../share/tilewright/kernels`
-/// beside the running program or library. The build tree, the install tree and the bundle all have that layout, so
-/// there is one way to find them and none to configure.
+/// The folder of the built-in ops: the environment variable TILEWRIGHT_KERNELS_DIR, else `../share/tilewright/kernels`
+/// beside the running program or library. The build tree, the install tree and the bundle all have that layout.
 namespace tilewright {
 
 /// The folder of the built-in ops, absolute and existing. Throws Error when it is not there, with the place looked at.

@@ -28,7 +28,7 @@ struct MadeInput {
   std::vector<std::pair<std::string, Formula>> dims{};
 };
 
-/// How the tuner fills an argument when it verifies and measures. Formulas of tensors see the names of SampleScope
+/// The filling of an argument when the tuner verifies and measures. Formulas of tensors see the names of SampleScope
 /// (definition/samples.hpp).
 struct Sample {
   /// Scalars: "value", the number in `scale`. Tensors: "normal" (mean 0, deviation `scale`), "uniform" (in ±scale),
@@ -37,21 +37,21 @@ struct Sample {
   /// (0 to below `to`, none twice before all were there).
   std::string fill = "normal";
   double scale = 1.0;
-  /// Of a scalar whose value is a whole number, or depends on the problem: counts instead of `scale`.
+  /// The formula of a scalar whose value is a whole number, or depends on the problem: counts instead of `scale`.
   std::optional<Formula> formula = std::nullopt;
-  /// Of a "formula": what it calls the indices, slowest first; where it counts (nothing: everywhere), the tensor being
-  /// standard normal elsewhere.
+  /// A "formula"'s names of the indices, slowest first, and the condition where it counts (nothing: everywhere);
+  /// elsewhere the tensor is standard normal.
   std::vector<std::string> index{};
   std::optional<Formula> where{};
   std::optional<Formula> from{};
   std::optional<Formula> to{};
-  /// Of a "range": what an element in eight is instead.
+  /// The value of an element in eight of a "range".
   std::optional<Formula> sometimes{};
-  /// Of "made".
+  /// The maker of "made".
   std::optional<MadeInput> made{};
 };
 
-/// By argument name: every scalar, and tensors that are not to be standard normal.
+/// Samples by argument name: every scalar, and tensors that are not standard normal.
 using Samples = std::map<std::string, Sample>;
 
 struct NamedSamples {

@@ -65,8 +65,8 @@ struct WholeBounds {
   std::optional<std::int64_t> sometimes{};
 };
 
-/// Of a "range", a "prefix" or a "permutation" for an argument of this type. Throws DefinitionError when there is no
-/// number in a range, or one that the type does not hold.
+/// The bounds of a "range", a "prefix" or a "permutation" for an argument of this type. Throws DefinitionError when
+/// there is no number in a range, or one that the type does not hold.
 [[nodiscard]] WholeBounds whole_bounds(const Sample& sample, const PlannedArg& arg, const Scope& scope);
 
 /// The definition with its samples `index`: 0 is the first, and then those of `more_samples`.

@@ -21,8 +21,7 @@ struct Candidate {
 struct Expansion {
   /// Legal on this device for this problem: implementations in the definition's order, parameters varying fastest last.
   std::vector<Candidate> legal;
-  /// How many configs each rule was seen to forbid, each counted for one rule ("constraint `cols % vec == 0`" → 96),
-  /// for people who wonder.
+  /// The configs that each rule was seen to forbid, each counted for one rule ("constraint `cols % vec == 0`" → 96).
   std::map<std::string, std::size_t> forbidden;
   /// All configs of the space.
   std::size_t total = 0;

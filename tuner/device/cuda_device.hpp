@@ -17,7 +17,7 @@ namespace tilewright {
 /// Nothing where there is none of this index. Makes no context.
 [[nodiscard]] std::optional<DeviceSight> see_cuda_device(int index);
 
-/// How many GPUs the driver sees; 0 without one.
+/// The number of GPUs that the driver sees; 0 without a driver.
 [[nodiscard]] int count_cuda_devices();
 
 /// True when there is a driver with at least one GPU; else `why` says what is missing.

@@ -7,8 +7,8 @@
 #include "cache/driver/stream.hpp"
 #include "tuner/device/device.hpp"
 
-/// How a GPU's rounds are timed (docs/measuring.md): by events around a captured graph of launches, or around single
-/// launches. Pieces of CudaDevice; they belong to its thread.
+/// A GPU's rounds (docs/measuring.md), timed by events around a captured graph of launches, or around single launches.
+/// Pieces of CudaDevice; they belong to its thread.
 namespace tilewright {
 
 /// Clears the L2 by writing more than it holds. Its memory is taken at the first use.

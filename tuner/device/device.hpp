@@ -15,9 +15,8 @@
 #include "cache/plan/plan.hpp"
 #include "tuner/compile/compiler.hpp"
 
-/// Where configs run: `cuda:N` through the driver, or `cpu`, the emulator. One interface, so that sweep, verify and
-/// bench know no difference. A Device and everything it hands out belong to one thread; a failed call throws
-/// DeviceError.
+/// A device that runs configs: `cuda:N` through the driver, or `cpu`, the emulator, behind one interface for sweep,
+/// verify and bench. A Device and everything it hands out belong to one thread; a failed call throws DeviceError.
 namespace tilewright {
 
 using Address = std::uint64_t;

@@ -10,8 +10,8 @@
 /// The gaps between the pieces of a tensor that a step of its strides goes over. A value.
 namespace tilewright {
 
-/// Behind each of `rows` pieces of `row` elements but the last, where each piece starts `pitch` ≥ `row` elements behind
-/// the one before it; and the same again at every combination of indices of `repeats`.
+/// The gaps behind each of `rows` pieces of `row` elements but the last, where each piece starts `pitch` ≥ `row`
+/// elements behind the one before it; and the same again at each combination of indices of `repeats`.
 struct Gaps {
   std::int64_t rows = 1;
   std::int64_t row = 0;

@@ -17,7 +17,7 @@
 /// compute the same bits, whatever the device: kernels/utility/elements.cuh is the one source of what they do.
 namespace tilewright {
 
-/// How a tensor is filled: element i depends on `key` and i alone.
+/// A random filling of a tensor: element i depends on `key` and i alone.
 struct RandomFill {
   utility::Fill fill = utility::kNormal;
   /// Deviation of a normal fill, bound of a uniform one.
@@ -29,7 +29,7 @@ struct RandomFill {
   [[nodiscard]] float factor() const noexcept;
 };
 
-/// How elements follow from their indices; in row-major order there are `elements` of them.
+/// A filling by programs of the elements' indices; in row-major order there are `elements` of them.
 struct ProgramFill {
   /// As utility::fill_element takes them.
   std::vector<utility::i64> words;
@@ -65,8 +65,8 @@ class TensorTools {
 /// device's memory is the host's. `device` must outlive it.
 [[nodiscard]] std::unique_ptr<TensorTools> make_host_tools(Device& device);
 
-/// By the kernels of kernels/utility, compiled by the device's compiler when this is called. Throws what compiling and
-/// loading throw. `device` must outlive it.
+/// The tools by the kernels of kernels/utility, compiled by the device's compiler when this is called. Throws what
+/// compiling and loading throw. `device` must outlive them.
 [[nodiscard]] std::unique_ptr<TensorTools> make_kernel_tools(Device& device);
 
 /// As kernels/utility names it.

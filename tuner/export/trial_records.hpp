@@ -18,13 +18,13 @@
 /// from. However many there are, one at a time is in memory with its rounds.
 namespace tilewright {
 
-/// Where an export goes, piece by piece.
+/// Takes an export, piece by piece.
 using Write = std::function<void(std::string_view)>;
 
 /// The definition of an op as it is now; null where there is none on this machine.
 using FindDefinition = std::function<const OpDefinition*(const std::string& op)>;
 
-/// Which trials; what is empty takes all.
+/// The trials to take; an empty field takes all.
 struct TrialSelection {
   std::vector<std::string> ops{};
   /// Fingerprints.
@@ -45,7 +45,7 @@ struct TrialRecord {
   const History::BuildOf* build = nullptr;
   /// No newer trial of the same problem, device, mode and config counts.
   bool newest = false;
-  /// By the op's definition, where that is here and has the same interface, and by the newest ceilings.
+  /// The roofline by the op's definition, where that is here and has the same interface, and by the newest ceilings.
   Roofline roofline{};
 };
 
@@ -63,7 +63,7 @@ class TrialRecords {
     std::string device;
     std::size_t problems = 0;
   };
-  /// By op, then device.
+  /// Counts by op, then device.
   [[nodiscard]] std::vector<Counted> count() const;
 
   /// Names that any chosen trial has, each once, as columns: of attributes, dims, parameters.

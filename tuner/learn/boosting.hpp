@@ -18,7 +18,7 @@ struct BoostingRows {
   /// Row by row, `features` each.
   std::vector<float> values{};
   std::vector<float> targets{};
-  /// How much a row counts, above 0.
+  /// The weight of each row, above 0.
   std::vector<float> weights{};
   /// The group of each, such as a shape: rows of one group are alike beyond their features. Empty: nothing is known of
   /// it.
@@ -32,11 +32,11 @@ struct BoostingSettings {
   /// A tree learns without one of so many parts of the groups, the next without the next: what one group says by chance
   /// is not learned by heart. 1 or fewer: from all.
   std::size_t parts = 8;
-  /// Of a tree; at most 127, since a node's right is a byte.
+  /// Leaves of a tree; at most 127, since a node's right is a byte.
   std::size_t leaves = 63;
-  /// How much of what a leaf would explain is taken.
+  /// The part of a leaf's explanation that is taken.
   double rate = 0.1;
-  /// Of a leaf, at least.
+  /// The fewest rows of a leaf.
   std::size_t rows = 20;
   /// Weight of rows that nothing is known of, in each leaf.
   double doubt = 1;

@@ -19,7 +19,7 @@ namespace tilewright {
                                                  std::uint64_t seed = 0);
 
 [[nodiscard]] Problem problem_of(const OpInterface& interface, const OpSpec& spec, const ShapeDims& shape);
-/// How many dims have the same length in both.
+/// The number of dims that have the same length in both.
 [[nodiscard]] std::size_t dims_in_common(const ShapeDims& a, const ShapeDims& b);
 /// Some of these have a length in common.
 [[nodiscard]] bool shares_a_dim(const ShapeDims& a, const ShapeDims& b);

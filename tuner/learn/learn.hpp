@@ -17,10 +17,10 @@
 /// dtypes and attributes: what is tuned of few shapes in one of them is known from the others. Pure.
 namespace tilewright {
 
-/// Of fewer shapes or trials nothing is learned: then the nearest speak for themselves (cache/predict/nearest.hpp).
+/// Nothing is learned of fewer shapes or trials: the nearest shapes then decide (cache/predict/nearest.hpp).
 constexpr std::size_t kFewestShapesToLearn = 16;
 constexpr std::size_t kFewestTrialsToLearn = 256;
-/// For each shape of a spec, on average: winners alone teach that everything is good.
+/// The fewest trials for each shape of a spec, on average: winners alone teach that everything is good.
 constexpr std::size_t kFewestTrialsEach = 8;
 
 /// A model of the natural logarithm of a config's time over the fastest at its shape, clipped to 1; fast configs weigh

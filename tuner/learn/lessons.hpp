@@ -13,8 +13,8 @@
 #include "cache/store/store.hpp"
 #include "tuner/learn/spec_summaries.hpp"
 
-/// What trials of another op teach of an op's configs: a product with an epilogue is nearly as fast as the product, so
-/// that thousands of its trials tell which tiles are good where. They are learned from and serve nobody.
+/// Lessons from the trials of another op: a product with an epilogue is nearly as fast as the product, so that
+/// thousands of the product's trials tell which tiles are good where. They are learned from and serve nobody.
 namespace tilewright {
 
 /// An op that teaches. Formulas see its dims, its attributes and `dtype`.
@@ -24,7 +24,7 @@ struct Teacher {
   std::optional<Formula> when{};
   /// The dims of the op that learns, in its order.
   std::vector<Formula> dims{};
-  /// Of parameters that its configs lack.
+  /// Formulas of parameters that the other op's configs lack.
   std::map<std::string, Formula> parameters{};
 };
 

@@ -30,13 +30,13 @@ struct Regret {
   Config winner;
   std::string winner_hash;
   double best_ns = 0;
-  /// How it was served; nothing beyond the fit `none` when nothing could.
+  /// The match that serves it; nothing beyond the fit `none` when nothing could.
   Match match;
   std::optional<Config> served;
   std::string implementation_hash;
   /// The problem that the served config is a winner of.
   std::optional<Problem> tuned_for;
-  /// Of the served config at this shape; nothing when nobody timed it here.
+  /// The time of the served config at this shape; nothing when nobody timed it here.
   std::optional<double> served_ns;
   /// The failure of the served config, tried at this shape: "wrong_result: …".
   std::string failure;
@@ -58,19 +58,18 @@ struct RegretSetting {
   std::size_t spares = 0;
   /// Serve as an export would: only winners and spares have binaries.
   bool exported = false;
-  /// Where not empty, only shapes that it takes are served from, and all others are judged; instead of `left_out`.
+  /// If set, only the shapes that it takes serve, and all others are judged; instead of `left_out`.
   std::function<bool(const ShapeDims& shape)> only_from{};
-  /// Where not empty, these shapes are judged and no others. One that is not tuned is served from all that the store
-  /// has.
+  /// If not empty, these shapes are judged and no others. One that is not tuned is served from the whole store.
   std::vector<ShapeDims> judged{};
-  /// Of what the shapes' models were learned besides.
+  /// The lessons of which the shapes' models were learned besides.
   Lessons lessons{};
   /// A cache with the winners of untuned shapes; null: such shapes are passed over.
   const Store* truth = nullptr;
 };
 
-/// Of each tuned shape of a spec on a device, in the order of the store; or of those that the setting names. Throws
-/// CacheError for a part of the store that cannot be read, which serving would pass over.
+/// The regret of each tuned shape of a spec on a device, in the order of the store, or of those that the setting names.
+/// Throws CacheError for a part of the store that cannot be read, which serving would pass over.
 [[nodiscard]] std::vector<Regret> regrets(const Store& store, const OpInterface& interface, const OpSpec& spec,
                                           const DeviceFacts& device, MeasureMode mode, const RegretSetting& setting);
 
@@ -98,9 +97,9 @@ struct Region {
 };
 [[nodiscard]] std::vector<Region> by_region(const std::vector<Regret>& regrets);
 
-/// Where a tuned shape more would help most, the greatest loss first: half-way, in every dim, between a shape that lost
-/// more than `tolerated` and the one that served it; where the shape itself is not tuned, that one. Shapes that are
-/// tuned already are left out.
+/// The shapes whose tuning would help most, the greatest loss first: half-way, in every dim, between a shape that lost
+/// more than `tolerated` and the one that served it; or the shape itself, where it is not tuned. Tuned shapes are left
+/// out.
 [[nodiscard]] std::vector<Problem> shapes_to_tune(const std::vector<Regret>& regrets, double tolerated,
                                                   std::size_t most);
 

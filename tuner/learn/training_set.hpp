@@ -24,7 +24,7 @@ class TrainingSet {
   [[nodiscard]] const std::vector<ShapeSummary>& known() const noexcept { return known_; }
   /// Null where the store has learned nothing: then nothing is learned anew either, and the rest is empty.
   [[nodiscard]] const std::shared_ptr<const LossModel>& all() const noexcept { return all_; }
-  /// Of the known, configs that may serve and those that failed.
+  /// The known shapes, with configs that may serve and those that failed.
   [[nodiscard]] const std::vector<ShapeSummary>& serving() const noexcept { return serving_; }
   /// All shapes that are learned from, each once, those of the spec first and those of lessons last.
   [[nodiscard]] std::vector<ShapeDims> shapes() const;

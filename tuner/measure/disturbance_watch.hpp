@@ -38,7 +38,7 @@ class DisturbanceWatch {
       : read_(std::move(read)), interrupted_(std::move(interrupted)) {}
 
   struct Seen {
-    /// Of the measurement that stands: clocks after it, reasons of both ends.
+    /// Readings of the measurement that stands: clocks after it, reasons of both ends.
     DeviceReadings readings;
     /// Why it could not be had clean; empty when it was.
     std::string disturbed;

@@ -17,7 +17,7 @@ struct StopRule {
   double relative_interval = 0.005;
   int min_rounds = 8;
   int max_rounds = 200;
-  /// Of one measurement, warm-up included.
+  /// The longest measurement, warm-up included.
   std::chrono::nanoseconds budget = std::chrono::milliseconds(60);
   /// The rest after each round, in lengths of that round, 100 ms at most: it keeps kernels that compute without a pause
   /// below the power limit. Rests count towards the budget.
@@ -38,8 +38,8 @@ struct StopRule {
 /// Throws std::invalid_argument when there is none.
 [[nodiscard]] Timing summarise(std::vector<double> rounds_ns);
 
-/// How a problem's finalists are timed in the regime `sustained`: under a second of load of their own first, each
-/// alone, since how far the clock falls at the power limit depends on what runs.
+/// The rule of finalists in the regime `sustained`: each runs alone under a second of its own load first, since the
+/// clock at the power limit depends on what runs.
 [[nodiscard]] StopRule sustained(StopRule rule);
 
 /// Runs one warm-up round, or as many as the rule's load takes, then rounds until the rule says stop: at least 3,
@@ -54,12 +54,12 @@ struct StopRule {
 [[nodiscard]] std::vector<Timing> measure_together(std::span<Rounds* const> rounds, const StopRule& rule,
                                                    const std::function<bool()>& interrupted = {});
 
-/// How many launches make a round long enough to time (a round of about `target`), from one trial launch's estimate: a
-/// whole multiple of `input_sets`, at most 1024 or one turn of the sets.
+/// The launches of a round of about `target`, from one trial launch's estimate: a whole multiple of `input_sets`, at
+/// most 1024 or one turn of the sets.
 [[nodiscard]] int launches_for(double estimate_ns, std::chrono::nanoseconds target, int input_sets);
 
-/// How many input sets rotate so that a set is cold when its turn comes: together more than twice the L2, at least 2,
-/// at most 1024, bounded by the device's free memory (then perhaps 1); 1 in the modes `hot` and `events`, which do not
+/// The input sets that rotate so that a set is cold when its turn comes: together more than twice the L2, at least 2,
+/// at most 1024, bounded by the device's free memory (then perhaps 1). 1 in the modes `hot` and `events`, which do not
 /// rotate, and on the emulator.
 [[nodiscard]] int input_sets_for(const DeviceFacts& device, std::size_t bytes_per_set, std::size_t free_bytes,
                                  MeasureMode mode);

@@ -24,9 +24,9 @@ struct Streams {
 /// The limits of each process of a program; 0: as much as this one. The operating system keeps to it, with or without
 /// this process.
 struct ProcessLimits {
-  /// Of address space. Not kept where this program is instrumented by a sanitizer, which takes it all.
+  /// Bytes of address space. Not enforced where this program is instrumented by a sanitizer, which takes it all.
   std::size_t memory_bytes = 0;
-  /// Of processor time; then the process is killed.
+  /// The longest processor time; then the process is killed.
   std::chrono::seconds processor{0};
 };
 

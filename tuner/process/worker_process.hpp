@@ -19,7 +19,7 @@ namespace tilewright {
 
 class WorkerProcess {
  public:
-  /// Where it prints what it has to say.
+  /// The stream that it prints to.
   enum class Output : std::uint8_t { standard_error, standard_output };
   /// Starts it. Its errors go to this process's standard error. Throws Error.
   explicit WorkerProcess(const std::vector<std::string>& command, const ProcessLimits& limits = {},
@@ -47,9 +47,9 @@ class WorkerProcess {
   bool killed_ = false;
 };
 
-/// For the worker: from now on it ends, with all that it started, as soon as the other end of its socket is closed,
-/// whatever it is busy with. That socket closes when the other process ends, even by kill -9. The worker may close its
-/// own end. Throws Error.
+/// Makes this worker end, with all that it started, as soon as the other end of its socket is closed, whatever it is
+/// busy with. That socket closes when the other process ends, even by kill -9. The worker may close its own end. Throws
+/// Error.
 void end_with(int socket);
 
 }  // namespace tilewright

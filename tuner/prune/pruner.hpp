@@ -8,8 +8,8 @@
 
 #include "tuner/prune/bound.hpp"
 
-/// Which configs of a problem need not be tried, since they cannot win: before compiling by what their launch plans
-/// bound, after it by what the compiler said. Every verdict is a reason in words and figures (docs/tuning.md). Pure.
+/// Prunes the configs of a problem that cannot win: before compiling by the bound of their launch plans, after it by
+/// the compiler's figures. Each verdict is a reason in words and figures (docs/tuning.md). Pure.
 namespace tilewright {
 
 /// A config is left out when its bound is this many times that of the yardstick. Chosen so that no config within a
@@ -36,7 +36,7 @@ class Pruner {
     const ImplementationRecipe* recipe = nullptr;
   };
 
-  /// Of configs that are legal.
+  /// Takes the configs that are legal.
   Pruner(const PruneSetting& setting, const std::vector<Entrant>& entrants);
 
   /// Why a config need not be compiled; nothing when it must be tried.

@@ -13,7 +13,8 @@ inline constexpr std::string_view kPrunedForOccupancy = "occupancy";
 /// One of these; empty where the reason is in another's words.
 [[nodiscard]] std::string_view pruned_by(std::string_view reason);
 
-/// For counts, the same words for all that were left out for the same reason: "pruned before compiling: …".
+/// The kind of a prune, for counts: the same words for all configs left out for the same reason, "pruned before
+/// compiling: …".
 [[nodiscard]] std::string kind_of_prune(std::string_view reason);
 
 }  // namespace tilewright

@@ -25,7 +25,7 @@ struct ClientSettings {
   std::string token{};
   /// Certificates that are trusted instead of the system's.
   std::optional<std::filesystem::path> authorities{};
-  /// For anything to come or go.
+  /// The longest wait for anything to come or go.
   std::chrono::milliseconds patience{30'000};
   /// Asked while it waits; true ends it with Unreachable.
   std::function<bool()> cancelled{};
@@ -33,7 +33,7 @@ struct ClientSettings {
 
 struct HttpAnswer {
   int status = 0;
-  /// By lower-case name.
+  /// Headers by lower-case name.
   std::map<std::string, std::string> headers{};
   std::string body{};
 
@@ -65,7 +65,7 @@ class HttpClient {
   std::unique_ptr<Impl> impl_;
 };
 
-/// What a service says in problem+json (docs/service.md), or its status: for the end of an error text.
+/// The words of a service's problem+json (docs/service.md), or its status: for the end of an error text.
 [[nodiscard]] std::string refusal_text(const HttpAnswer& answer);
 
 }  // namespace tilewright

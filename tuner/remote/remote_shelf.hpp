@@ -22,11 +22,11 @@ class RemoteShelf final : public SnapshotPlace {
 
  private:
   HttpClient& client_;
-  /// Of each channel that was asked for, the last answer: asked again, it costs a header.
+  /// The last answer of each channel that was asked for: asking again costs a header.
   std::map<std::string, std::pair<std::string, SignedManifest>> known_;
 };
 
-/// Where the word is an address, a service; else a folder.
+/// A service, if the word is an address, else a folder.
 struct NamedPlace {
   std::unique_ptr<HttpClient> client;
   std::unique_ptr<SnapshotPlace> place;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-/// What configs of one table agree on.
+/// The common part of a table's configs.
 namespace tilewright {
 
 /// Takes out of texts like `onchip{num_warps=4,vec=8}` each parameter that has one value in all of the several texts of

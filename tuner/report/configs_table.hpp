@@ -13,7 +13,7 @@
 /// what its kernels need of an SM, and what became of it. The winner has a star.
 namespace tilewright {
 
-/// Of all kernels of a config, the most that one of them needs, and the least occupancy. Nothing where it is not known.
+/// The most that a kernel of a config needs, and the least occupancy. Nothing where it is not known.
 struct ConfigNeeds {
   std::optional<std::int64_t> registers;
   /// Stored and loaded.

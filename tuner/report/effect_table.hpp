@@ -7,8 +7,8 @@
 #include "tuner/report/table.hpp"
 #include "tuner/report/tried.hpp"
 
-/// What one parameter does: for each of its values in each implementation, how far the best and the median config with
-/// it are from the best config of their problem, of any implementation. Pure.
+/// The effect of one parameter: for each of its values in each implementation, the distance of the best and the median
+/// config with it from the best config of their problem, of any implementation. Pure.
 namespace tilewright {
 
 /// All parameters that configs of these problems have, in order of appearance, and "implementation".

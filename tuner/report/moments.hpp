@@ -8,7 +8,7 @@
 
 namespace tilewright {
 
-/// When compilers and devices worked, in ticks since the first work of their sweep.
+/// The moments of compilers' and devices' work, in ticks since the first work of their sweep.
 class Moments {
  public:
   /// Five days of ticks fit into 32 bits.
@@ -16,7 +16,7 @@ class Moments {
 
   explicit Moments(const History& history);
 
-  /// When anything of a sweep began first, in microseconds; 0: nothing is known of it.
+  /// The first moment of a sweep, in microseconds; 0: nothing is known of it.
   [[nodiscard]] std::int64_t first_of(std::int64_t sweep) const;
   /// One more than the ticks; 0: not known.
   [[nodiscard]] std::uint32_t ticks(std::int64_t sweep, std::int64_t moment_us) const;

@@ -30,9 +30,9 @@ struct PageInput {
   std::int64_t made_at = 0;
   std::vector<PageOp> ops;
   History history;
-  /// By fingerprint: of each unit that was measured.
+  /// Rates by fingerprint, one for each unit that was measured.
   std::map<std::string, std::vector<ComputeRate>> rates;
-  /// By fingerprint.
+  /// Ceilings by fingerprint.
   std::map<std::string, std::vector<Ceiling>> ceilings;
   /// Whole sentences.
   std::vector<std::string> notes;

@@ -35,7 +35,7 @@ void add_problem(std::vector<Source<Line>>& sources, const Problem& first,
   }
 }
 
-/// For programs: a column for each parameter that a config of `lines` has and that no column is called yet.
+/// A column, for programs, for each parameter that a config of `lines` has and that no column is called yet.
 template <class Line>
 void add_parameters(std::vector<Source<Line>>& sources, const std::vector<Line>& lines,
                     const std::function<const Config&(const Line&)>& config_of) {

@@ -16,7 +16,8 @@ struct Placed {
   const Roofline* roofline = nullptr;
   const Timing* timing = nullptr;
 };
-/// For people GB/s where memory bounds, TFLOP/s where computing does, the share of that ceiling, and what it rests on.
+/// Columns of rates: for people GB/s where memory bounds, TFLOP/s where computing does, the share of that ceiling, and
+/// its source.
 [[nodiscard]] std::vector<Source<Placed>> rate_sources();
 /// Bound, intensity, bytes and flops: text leaves them out first.
 [[nodiscard]] std::vector<Source<Placed>> bound_sources();

@@ -18,7 +18,7 @@ class RowFilter {
   /// such as "--where".
   [[nodiscard]] static RowFilter parse(const std::string& text, const std::string& what, const Table& table);
 
-  /// Of a row of that table. A comparison with an unknown cell is false.
+  /// Whether a row of that table stays. A comparison with an unknown cell is false.
   [[nodiscard]] bool keeps(const std::vector<Cell>& row) const;
 
  private:

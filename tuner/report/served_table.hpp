@@ -19,9 +19,9 @@ namespace tilewright {
 struct ServedLine {
   std::string device;
   MatchedRow served;
-  /// Of the problem that was measured.
+  /// The roofline of the problem that was measured.
   Roofline roofline{};
-  /// Of the problem that was asked for, where that is another.
+  /// The expectation of the problem that was asked for, where that is another.
   std::optional<Expectation> expected{};
   std::int64_t own_bytes = 0;
 };

@@ -71,7 +71,7 @@ struct Table {
   std::vector<std::string> notes;
   /// Below the notes; in JSON as "advice".
   std::vector<Advice> advice{};
-  /// Of the whole, not of a row; JSON alone has them, as an object "summary".
+  /// Figures of the whole, not of a row; JSON alone has them, as an object "summary".
   std::vector<std::pair<std::string, Cell>> summary{};
   /// Text: a row is a block of "heading  value" lines, for few rows with much to say. Cells not known are left out.
   bool as_records = false;

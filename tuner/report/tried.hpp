@@ -45,7 +45,7 @@ struct TriedFilter {
                                                           const std::function<bool(const Versions&)>& of,
                                                           std::vector<Versions>& seen);
 
-/// By spec's text, then by dims as numbers.
+/// The order of problems in tables: by the spec's text, then by dims as numbers.
 [[nodiscard]] bool before_in_table(const Problem& a, const Problem& b);
 
 }  // namespace tilewright

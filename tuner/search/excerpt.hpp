@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-/// Of many trials those that tell most: all of the fastest, and some of the others. Pure.
+/// The trials that tell most of many: all of the fastest, and some of the others. Pure.
 namespace tilewright {
 
 /// Keeps of `ranked`, the fastest first, the first `fastest` and, evenly drawn from the rest, `others`.

@@ -23,11 +23,11 @@ struct Neighbour {
 /// Nearest first.
 using Neighbours = std::vector<Neighbour>;
 
-/// How far two problems of one op are apart: the Euclidean distance of the binary logarithms of their dims, in which a
-/// dim that is twice as long is 1 away, and so is another dtype or another value of an attribute.
+/// The distance of two problems of one op: the Euclidean distance of the binary logarithms of their dims, in which a
+/// dim that is twice as long is 1 away, as is another dtype or another value of an attribute.
 [[nodiscard]] double distance(const Problem& a, const Problem& b);
 
-/// How far two configs are apart: for each parameter |log2| of the ratio of its values where both are positive, else
+/// The distance of two configs: for each parameter |log2| of the ratio of its values where both are positive, else
 /// their difference; a parameter that only one has counts 1. Infinity between implementations.
 [[nodiscard]] double distance(const Config& a, const Config& b);
 

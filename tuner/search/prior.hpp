@@ -10,7 +10,7 @@
 /// (docs/tuning.md). Pure.
 namespace tilewright {
 
-/// Of each candidate, by how much it is slower than the best, a natural logarithm; zeros where nothing is known.
+/// The expected loss of each candidate, a natural logarithm of its time over the best's; zeros where nothing is known.
 [[nodiscard]] std::vector<double> expected_losses(const SearchSpace& space);
 
 /// The candidates, the least expected loss first; where nothing is known, drawn by the seed, of each implementation in

@@ -49,7 +49,7 @@ struct ReplaySetting {
   std::size_t max_trials = 0;
   /// Fallbacks, by op, for the trials that are made of them in any case; may lack any.
   std::map<std::string, Config> bases;
-  /// Which recordings are replayed; the strategies know of the others as well. Empty: all.
+  /// Takes the recordings to replay; the strategies know of the others as well. Empty: all.
   std::function<bool(const Recording&)> wanted{};
 };
 

@@ -41,7 +41,7 @@ class Search {
 
   [[nodiscard]] const SearchSpace& space() const noexcept { return space_; }
   [[nodiscard]] const std::string& strategy() const noexcept { return name_; }
-  /// By candidate.
+  /// Trials by candidate.
   [[nodiscard]] const std::vector<std::optional<Trial>>& trials() const noexcept { return trials_; }
   /// Candidates that were told and not recalled; those that were pruned do not count.
   [[nodiscard]] std::size_t tried() const noexcept { return tried_; }

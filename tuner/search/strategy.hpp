@@ -24,10 +24,10 @@ struct Look {
   StopRule rule;
 };
 
-/// Of a config at a problem, what its launch takes over what is asked, a natural logarithm (log_idle of
+/// The work of a config's launch at a problem over the work asked, a natural logarithm (log_idle of
 /// cache/predict/features.hpp); empty: nothing is known of it.
 using Idle = std::function<double(const Config& config, const Problem& problem)>;
-/// By the recipes of implementations; what is not among them is never idle.
+/// Idle by the recipes of implementations; a config of no recipe is never idle.
 [[nodiscard]] Idle idle_of(OpInterface interface, std::vector<ImplementationRecipe> recipes, DeviceFacts device);
 
 /// The space that a strategy searches.
@@ -37,7 +37,7 @@ struct SearchSpace {
   /// The op's fallback, which is always looked at: it need not be among the candidates.
   Config base;
   Problem problem;
-  /// Of a whole look.
+  /// The stop rule of a whole look.
   StopRule rule;
   std::uint64_t seed = 1;
   /// Other problems of the op with trials on the device, nearest first.
@@ -54,8 +54,7 @@ class Strategy {
   [[nodiscard]] virtual std::vector<Look> ask(std::size_t most) const = 0;
   /// The trial of a candidate: asked for or, at first, already in the cache.
   virtual void tell(std::size_t candidate, const Trial& trial) = 0;
-  /// How many candidates it would go on to try after what was told, at most: more than are asked for now where that
-  /// waits for what these tell.
+  /// The most candidates that it would still try: more than it asks for now, where it waits for what these tell.
   [[nodiscard]] virtual std::size_t still_to_try() const = 0;
   /// Why it never asks for some candidates; empty where it asks for all.
   [[nodiscard]] virtual std::string why_left_out() const { return ""; }
@@ -79,7 +78,7 @@ class Strategy {
 [[nodiscard]] const std::vector<std::string>& strategy_names();
 /// Whether neighbouring shapes decide which configs the strategy looks at, and not only in which order.
 [[nodiscard]] bool follows_neighbours(const std::string& name);
-/// By name; throws UsageError with the nearest right one.
+/// The strategy of that name; throws UsageError with the nearest right one.
 [[nodiscard]] std::unique_ptr<Strategy> make_strategy(const std::string& name, const SearchSpace& space);
 
 }  // namespace tilewright

@@ -60,7 +60,7 @@ class Surrogate {
   std::vector<Row> factored_;
   Row weights_;
   double average_ = 0;
-  /// Of those that were asked for lately.
+  /// The candidates that were asked for lately.
   mutable std::unordered_map<std::size_t, Candidate> candidates_;
 };
 

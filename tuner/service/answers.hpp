@@ -17,7 +17,7 @@ namespace tilewright::service {
 
 class Answers {
  public:
-  /// Where all answers take more than `most_bytes`, the ones asked for longest ago go.
+  /// Keeps answers of `most_bytes` at most: those asked for longest ago go first.
   explicit Answers(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
   /// Nothing where it was not asked, or in another state.

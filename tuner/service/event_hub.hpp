@@ -38,10 +38,10 @@ class EventHub {
   void send(const Text& text);
 
   const std::size_t most_;
-  /// Of this process: ids of one before mean nothing.
+  /// The mark of this process: ids of an earlier one mean nothing.
   const std::string boot_;
   mutable std::mutex mutex_;
-  /// Of the first of `kept_`.
+  /// The id of the first of `kept_`.
   std::uint64_t first_ = 1;
   std::deque<Text> kept_;
   /// The event that the job under way began with; nothing: there is none.

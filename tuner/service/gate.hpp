@@ -23,7 +23,7 @@ class Gate {
 
   /// Why a request is not answered; nothing where it may be. `route` null: there is none. Sets the caller. One thread.
   [[nodiscard]] std::optional<Response> refuse(Call& call, const Route* route);
-  /// Behind a proxy, what that says.
+  /// The client's address; behind a proxy, the one that the proxy names.
   [[nodiscard]] std::string client_of(const Request& request) const;
 
  private:

@@ -20,17 +20,17 @@ struct HttpLimits {
   std::size_t header_bytes = std::size_t{16} << 10;
   std::size_t body_bytes = std::size_t{1} << 20;
   std::size_t connections = 4096;
-  /// Of text that a client of a stream has not taken; then it is let go of.
+  /// Bytes of text that a client of a stream has not taken; then the server drops it.
   std::size_t stream_bytes = std::size_t{1} << 20;
   /// From a request's first byte to its last: slow clients are answered 408.
   std::chrono::milliseconds request_time{10'000};
   /// Between two requests of a connection.
   std::chrono::milliseconds idle_time{60'000};
-  /// For a client to take an answer.
+  /// The longest time for a client to take an answer.
   std::chrono::milliseconds write_time{60'000};
 };
 
-/// Of TLS, as PEM: the certificate with those between it and a root, and its private key.
+/// The files of TLS, as PEM: the certificate with those between it and a root, and its private key.
 struct TlsFiles {
   std::filesystem::path certificate;
   std::filesystem::path key;

@@ -17,7 +17,7 @@ struct Request {
   std::string method;
   /// As sent: path and query.
   std::string target;
-  /// By lower-case name. Of a name that is sent more than once the first counts.
+  /// Headers by lower-case name. Of a name that is sent more than once the first counts.
   std::map<std::string, std::string> headers;
   std::string body;
   /// Address of the client, without the port.
@@ -51,9 +51,9 @@ struct Response {
   std::string type = "application/json";
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers{};
-  /// Where it is set, it is called once the header is on its way, and there is no body.
+  /// If set, it is called once the header is on its way, and there is no body.
   std::function<void(std::shared_ptr<Stream>)> stream{};
-  /// Where it is set, it is the body.
+  /// If set, it is the body.
   FileBody file{};
 
   [[nodiscard]] std::uint64_t size() const { return file.file ? file.bytes : body.size(); }

@@ -28,7 +28,7 @@ class Metrics {
   static constexpr std::array<double, 13> kBounds{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
                                                   0.1,    0.25,  0.5,    1,     2.5,  10};
 
-  /// Of a counter. Families with one name are one.
+  /// Adds to a counter. Families with one name are one.
   void add(const Family& family, Labels labels, double by = 1);
   /// Of a gauge.
   void set(const Family& family, Labels labels, double value);

@@ -83,7 +83,7 @@ class Router {
   struct Found {
     const Route* route = nullptr;
     std::map<std::string, std::string> path_values{};
-    /// Where there is no route: 404, or 405 with the methods that the path has.
+    /// The answer where there is no route: 404, or 405 with the methods that the path has.
     std::optional<Response> refusal{};
   };
   /// HEAD finds what GET does.

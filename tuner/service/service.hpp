@@ -32,9 +32,9 @@ struct Settings {
   std::optional<TlsFiles> tls{};
   /// Of one token or address; 0: no limit.
   double requests_per_second = 0;
-  /// Where misses and campaigns are tuned: cpu, cuda:N, all; none: they wait.
+  /// The devices that tune misses and campaigns: cpu, cuda:N, all; none: they wait.
   std::vector<std::string> devices{};
-  /// Where snapshots and channels are kept; nothing: CACHE-channels.
+  /// The folder of snapshots and channels; nothing: CACHE-channels.
   std::optional<std::filesystem::path> channels{};
   /// Public keys of those who may publish; nothing: nobody may.
   std::optional<std::filesystem::path> publishers{};

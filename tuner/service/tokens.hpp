@@ -25,7 +25,7 @@ struct Token {
   std::optional<std::int64_t> expires_at{};
 };
 
-/// For any thread.
+/// The tokens of a service. Any thread may call.
 class Tokens {
  public:
   /// Throws UsageError for a file that cannot be read, is none of tokens, or that others may write.

@@ -41,8 +41,8 @@ struct SignedManifest {
 [[nodiscard]] SignedManifest sign(const Manifest& manifest, const PrivateKey& key);
 [[nodiscard]] bool is_signed(const SignedManifest& given, const PublicKeys& keys);
 
-/// As JSON, and of it. Throws UsageError for what is no manifest: unknown fields are refused, since nothing that is not
-/// signed is read.
+/// A manifest as JSON, and read from it. Throws UsageError for a text that is no manifest: unknown fields are refused,
+/// since nothing that is not signed is read.
 [[nodiscard]] std::string document_of(const SignedManifest& given);
 [[nodiscard]] SignedManifest read_manifest(std::string_view document);
 

@@ -8,7 +8,7 @@
 
 #include "tuner/snapshot/manifest.hpp"
 
-/// Where channels and snapshots are kept: a folder, or a service. One thread at a time.
+/// The place of channels and snapshots: a folder, or a service. One thread at a time.
 namespace tilewright {
 
 class SnapshotPlace {

@@ -24,7 +24,7 @@ class PulledFolder {
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return folder_; }
   [[nodiscard]] std::filesystem::path snapshot(const std::string& hash) const;
-  /// Where one is put together.
+  /// The file in which a snapshot is put together.
   [[nodiscard]] std::filesystem::path part(const std::string& hash) const;
   [[nodiscard]] std::filesystem::path link(const std::string& channel) const;
 

@@ -12,7 +12,7 @@
 /// of threads and processes may use one folder; a Shelf belongs to any thread.
 namespace tilewright {
 
-/// How many snapshots stay besides those that channels point at: the newest.
+/// The newest snapshots that stay besides those that channels point at.
 inline constexpr std::size_t kKeptSnapshots = 16;
 
 class Shelf final : public SnapshotPlace {

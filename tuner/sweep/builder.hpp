@@ -30,7 +30,7 @@ class SweepLock;
 /// The same in the form in which a compiler gives it.
 [[nodiscard]] CompileResult to_compile_result(const Build& build, std::vector<std::byte> binary);
 
-/// What the binary of an op's reference depends on besides its generated text, in place of an implementation's hash.
+/// The hash of an op's reference, in place of an implementation's: with the generated text it is the key of the binary.
 [[nodiscard]] std::string reference_hash(const OpDefinition& definition);
 
 class Builder {
@@ -82,7 +82,7 @@ class Builder {
   /// Compiled in this sweep, and the milliseconds that the compilers worked, all threads together.
   [[nodiscard]] std::size_t compiled() const noexcept { return compiled_; }
   [[nodiscard]] double compile_ms() const noexcept { return compile_ms_; }
-  /// How long devices waited for compilers, or for them to be idle, all devices together.
+  /// The time for which devices waited for compilers, or for them to be idle, all devices together.
   [[nodiscard]] std::chrono::duration<double> waited() const noexcept { return waited_; }
   [[nodiscard]] int workers() const noexcept { return pool_.workers(); }
 

@@ -11,7 +11,7 @@
 /// lock when the process ends, however it ends. docs/security.md says which sweeps exclude each other.
 namespace tilewright {
 
-/// Where the lock of a GPU may be.
+/// The places where the lock of a GPU may be.
 struct LockPlaces {
   /// The driver's: a folder for each GPU, with a file `information` that has its UUID and the number of its node. The
   /// node itself is locked: it is there for all users and containers that use the GPU, and none of them can plant one.

@@ -17,13 +17,13 @@ class DeviceLost : public DeviceError {
 /// Touches the device's memory; false when it answers no more, as after an illegal access on a GPU.
 [[nodiscard]] bool still_answers(Device& device);
 
-/// How a reason begins where memory ran out while other processes had some of it.
+/// The beginning of a reason where memory ran out while other processes had some of it.
 inline constexpr const char* kBesideOthers = "beside other processes on the GPU: ";
 
 /// A failure that says nothing of its config: the next sweep tries again.
 [[nodiscard]] bool may_pass(const Trial& trial) noexcept;
 
-/// How an op's base failed, and what follows from it.
+/// The text of an op's failed base, and what follows from it.
 [[nodiscard]] std::string base_failure(const Problem& problem, const Trial& trial);
 
 /// `timed_out` when a launch ran past its limit, `exceeds_limits` when the device refused to load or launch the config,

@@ -15,7 +15,7 @@
 /// A sweep's forecast, with nothing compiled, measured or written: by the very rules by which it would do it.
 namespace tilewright {
 
-/// How much the cache has of a problem.
+/// The cache's part of a problem.
 enum class CacheState : std::uint8_t {
   fresh,    ///< nothing is left to try
   partial,  ///< some is
@@ -47,7 +47,7 @@ struct Forecast {
 [[nodiscard]] Forecast forecast_problem(const SweepSetting& setting, const OpDefinition& definition,
                                         const Problem& problem, const std::string& compiler);
 
-/// How fast earlier sweeps of a device were, by their trials and builds: of the op, or where there are none of all ops.
+/// The pace of a device's earlier sweeps, by their trials and builds: of the op, or of all ops where the op has none.
 struct Pace {
   /// Of a compiler for one binary, and of the device for one config; nothing: no trial tells.
   std::optional<double> compile_seconds;

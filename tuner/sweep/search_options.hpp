@@ -11,7 +11,7 @@
 
 namespace tilewright {
 
-/// How each problem of a sweep is searched.
+/// The search of each problem of a sweep.
 struct SearchOptions {
   /// Of the measurement of one config.
   StopRule stop;

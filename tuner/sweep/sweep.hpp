@@ -39,7 +39,7 @@ struct SweepRequest : SearchOptions {
   int jobs = 0;
   /// By problem's key, the texts of the configs that alone are considered; a problem that is not named has all.
   std::map<std::string, std::set<std::string>> only;
-  /// Where there are any, a device's other problems are left.
+  /// If there are any, a device's other problems are left.
   Rechecks rechecks;
   /// Of the whole sweep; each problem gets its share of the rest. 0: no bound.
   std::chrono::nanoseconds budget{0};
@@ -48,7 +48,7 @@ struct SweepRequest : SearchOptions {
   bool ceilings = true;
   /// The command that was asked, for the sweep's row.
   std::string command;
-  /// Where locks of GPUs are; without them nothing is locked.
+  /// The places of GPUs' locks; without them nothing is locked.
   std::optional<LockPlaces> locks;
 };
 
@@ -105,7 +105,7 @@ struct SweepSummary {
   bool interrupted = false;
   /// Compiling is the sum over all workers.
   std::chrono::duration<double> compile_seconds{}, measure_seconds{}, wall_seconds{};
-  /// How long devices had nothing to do but to wait for compilers, all of them together.
+  /// The time for which devices only waited for compilers, all of them together.
   std::chrono::duration<double> waited_seconds{};
 };
 

@@ -35,7 +35,7 @@ struct SweepContext {
   SweepLock lock;
   Builder builder;
   SweepSummary summary;
-  /// When the first device was free to measure.
+  /// The moment when the first device was free to measure.
   std::optional<std::chrono::steady_clock::time_point> start;
 };
 

@@ -76,7 +76,7 @@ class ArgumentSet {
   [[nodiscard]] const TensorLayout& layout(std::size_t arg) const { return tensors_.at(arg).layout; }
   /// Each output that stands in the place of an input: "y = x"; empty where none does.
   [[nodiscard]] std::string in_place() const;
-  /// What an input or inout tensor that is random is filled with.
+  /// The filling of a random input or inout tensor.
   [[nodiscard]] const RandomFill& fill_of(std::size_t arg) const { return fills_.at(arg); }
 
  private:

@@ -7,7 +7,7 @@
 #include "cache/plan/strides.hpp"
 #include "tuner/device/gaps.hpp"
 
-/// How the elements of a tensor lie in memory: rows, which are the last extent, at steps that do not let them overlap.
+/// The layout of a tensor's elements in memory: rows, which are the last extent, at steps that do not let them overlap.
 /// Offsets count elements from the address. A value.
 namespace tilewright {
 

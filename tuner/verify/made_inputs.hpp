@@ -19,7 +19,7 @@ class InputMaker {
   InputMaker(Device& device, const Problem& problem, const CompileResult& reference, std::uint64_t seed)
       : device_(device), problem_(problem), reference_(reference), seed_(seed) {}
 
-  /// What is there of the op verified; `is_ready` tells which tensors are filled.
+  /// The arguments of the verified op that are there; `is_ready` tells which tensors are filled.
   struct Given {
     const std::vector<PlannedArg>& args;
     const std::vector<std::uint64_t>& values;

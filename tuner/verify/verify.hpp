@@ -13,7 +13,7 @@
 /// error within twice the rounding of the output type, inputs unchanged, nothing written outside (docs/measuring.md).
 namespace tilewright {
 
-/// How far one output was from the reference, and how far it may be.
+/// The distance of an output from the reference, and its limits.
 struct OutputErrors {
   std::string output;
   DType type = DType::f32;

@@ -25,7 +25,7 @@ class DeviceProcess : public TrialDevice {
     std::vector<std::string> command;
     /// As open_device takes it. After "auto", restarts open what that chose.
     std::string device = "auto";
-    /// How long a config may show no progress before its process is killed; zero: ten seconds, and ninety on the
+    /// The time without progress after which a config's process is killed; zero: ten seconds, and ninety on the
     /// emulator, which has a limit of its own.
     std::chrono::milliseconds timeout{0};
     /// True ends whatever is under way.
@@ -78,7 +78,7 @@ class DeviceProcess : public TrialDevice {
   [[nodiscard]] Answer ask(const Message& question, std::chrono::milliseconds patience);
   /// Ends the process: whatever may be wrong with it, the next question gets a new one.
   void discard();
-  /// Which process is running, by a number that no other has; 0: none. A problem is set up in one of them only.
+  /// The number of the running process, which no other has; 0: none. A problem is set up in one process only.
   [[nodiscard]] int generation() const noexcept { return process_ ? generation_ : 0; }
   [[nodiscard]] std::int64_t next_problem() noexcept { return ++problems_; }
   /// Running now, 0 if none: for tests.

@@ -41,7 +41,7 @@ class RemoteConfigRunner : public ConfigRunner {
   /// Throws what the worker threw, and DeviceError when it is lost twice or does not get on. Does not read when
   /// interrupted.
   void ask_twice(const Message& question, const std::string& what, const std::function<void(const Message&)>& read);
-  /// How long a config may be silent.
+  /// The longest silence of a config.
   [[nodiscard]] std::chrono::milliseconds patience() const;
   void learn(const Trial& trial);
 

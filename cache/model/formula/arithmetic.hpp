@@ -32,7 +32,7 @@ using Number = std::optional<std::int64_t>;
   return a / b;
 }
 
-/// What divide() leaves: it has the sign of `a`. `b` must not be 0.
+/// The remainder of divide(), with the sign of `a`. `b` must not be 0.
 [[nodiscard]] constexpr std::int64_t remainder(std::int64_t a, std::int64_t b) noexcept {
   return b == -1 ? 0 : a % b;  // -2^63 % -1 traps on x86
 }

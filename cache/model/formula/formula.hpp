@@ -23,7 +23,7 @@ namespace tilewright {
 /// The value of a name: a number, or text (an attribute's value, the dtype), which lives as long as its owner.
 using Value = std::variant<std::int64_t, std::string_view>;
 
-/// Where the names of a formula are looked up.
+/// The names of a formula and their values.
 class Scope {
  public:
   virtual ~Scope() = default;
@@ -33,7 +33,7 @@ class Scope {
   [[nodiscard]] virtual std::vector<std::string> names() const = 0;
 };
 
-/// Where a formula's first character stands in a file (inside the quotes), so that its mistakes can be found; lines and
+/// The place of a formula's first character in a file (inside the quotes), so that its mistakes can be found. Lines and
 /// columns count from 1, columns in characters. Line 0: not in a file; `file` may then say what the formula is of.
 struct SourcePlace {
   std::string file;
@@ -76,7 +76,7 @@ class Formula {
   [[nodiscard]] std::vector<FormulaPiece> pieces() const;
   /// Without the freedom of spacing: tokens with one space between them. What hashes are made of.
   [[nodiscard]] std::string canonical() const;
-  /// Of its beginning.
+  /// The place of its beginning.
   [[nodiscard]] const SourcePlace& place() const noexcept;
   /// Every name the formula mentions, each once, in order of appearance; `sizeof`'s operand is not one.
   [[nodiscard]] std::vector<std::string> names() const;

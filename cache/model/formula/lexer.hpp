@@ -23,7 +23,7 @@ struct Token {
   std::size_t offset = 0;
   /// As written, except that `text` has lost its quotes. Points into the SourceText.
   std::string_view spelling;
-  /// Of a number.
+  /// The value of a number.
   std::int64_t number = 0;
 
   [[nodiscard]] bool is_symbol(std::string_view symbol) const noexcept {

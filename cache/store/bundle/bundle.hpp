@@ -57,7 +57,7 @@ class Bundle final : public WinnerSource {
   mutable std::map<std::string, std::shared_ptr<const Learned>> learned_;
 };
 
-/// How much a bundle was made of.
+/// The counts of a bundle's contents.
 struct BundleCounts {
   std::size_t winners = 0;
   std::size_t binaries = 0;

@@ -44,7 +44,7 @@ struct KnownRow {
 };
 [[nodiscard]] std::string encode_known(const std::vector<KnownRow>& rows);
 [[nodiscard]] std::vector<KnownRow> decode_known(const std::string& text);
-/// Beside them when it was learned what they are asked by.
+/// Encodes the servers, with the time when their model was learned.
 [[nodiscard]] std::string encode_servers(std::int64_t learned_at, const std::vector<StoredConfig>& servers);
 [[nodiscard]] std::vector<StoredConfig> decode_servers(const std::string& text, std::int64_t& learned_at);
 [[nodiscard]] std::string encode_pins(const std::vector<Pin>& pins);

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstdint>
 
-/// How a cache file is opened. Values.
+/// The options of opening a cache file. Values.
 namespace tilewright {
 
 enum class StoreAccess : std::uint8_t {

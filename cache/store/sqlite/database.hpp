@@ -22,7 +22,7 @@
 /// the tables. For one thread at a time; several Databases may have one file open, in one process or in many.
 namespace tilewright {
 
-/// How a file that is only read is opened (docs/cache.md, "Reading").
+/// The way in which a file that is only read is opened.
 enum class ReadPlan : std::uint8_t {
   shared,     ///< as a writer would, for reading: leaves no companion files behind
   follower,   ///< beside a -wal that exists
@@ -31,7 +31,7 @@ enum class ReadPlan : std::uint8_t {
 /// `wal` = the -wal exists; `writable` = the file and its folder may be written; `network` = several hosts share it.
 [[nodiscard]] ReadPlan plan_reading(bool wal, bool writable, bool network) noexcept;
 
-/// What a test may replace.
+/// The parts that a test may replace.
 struct Surroundings {
   std::span<const Migration> migrations = tilewright::migrations();
   /// Instead of asking the file system.

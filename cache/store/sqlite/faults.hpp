@@ -10,8 +10,9 @@
 
 #include "cache/base/error.hpp"
 
-/// How a fault of the cache reads: what was being done, to which file, why it failed, what to type next. One place, so
-/// that docs/cache.md and the tests can list every text. The functions build the exception; callers throw it.
+/// The texts of the cache's faults: what was being done, to which file, why it failed, what to type next. They stand in
+/// one place, so that docs/cache.md and the tests can list each text. The functions build the exception; callers throw
+/// it.
 namespace tilewright {
 
 /// "cannot DOING: the cache PATH REASON. ADVICE". `code` is SQLite's extended code, 0 when SQLite was not asked.

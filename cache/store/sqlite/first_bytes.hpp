@@ -6,12 +6,12 @@
 #include <string>
 #include <string_view>
 
-/// What a file begins with, read through SQLite: a file that turns out to be a cache may be open in this process, and
-/// closing any other descriptor of it would drop the locks that SQLite holds on it (cache/base/file_facts.hpp). From
-/// any thread.
+/// The first bytes of a file, read through SQLite: a file that turns out to be a cache may be open in this process, and
+/// closing another descriptor of it would drop the locks that SQLite holds on it (cache/base/file_facts.hpp). Any
+/// thread.
 namespace tilewright {
 
-/// What every bundle begins with (cache/store/bundle/container.hpp): known here for the error of a caller who takes one
+/// The first bytes of a bundle (cache/store/bundle/container.hpp), known here for the error of a caller who takes one
 /// for a cache.
 inline constexpr std::string_view kBundleMark = "TWbundle";
 

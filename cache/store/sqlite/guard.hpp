@@ -10,9 +10,9 @@
 
 #include "cache/store/sqlite/schema.hpp"
 
-/// What stands between this program and a file that somebody else made, after SQLite's advice ("Defense Against The
-/// Dark Arts"): views, triggers and expressions of the file run nothing, pages are judged as they are read, the tables
-/// must be ours, and no question runs forever.
+/// The guard against files that somebody else made, after SQLite's advice ("Defense Against The Dark Arts"): views,
+/// triggers and expressions of the file run nothing, pages are judged as they are read, the tables must be ours, and no
+/// question runs forever.
 namespace tilewright {
 
 /// To be called first, since it adds the functions of the schema, too: reads nothing of the file.

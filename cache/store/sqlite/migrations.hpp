@@ -21,8 +21,8 @@ enum class FileKind : std::uint8_t {
   ours,
 };
 
-/// What the open database is. Throws CacheError for another program's database and for a schema that is newer than the
-/// last of `steps`; SQLite::Exception for what is no database at all.
+/// The kind of the open database. Throws CacheError for another program's database and for a schema newer than the last
+/// of `steps`, SQLite::Exception for a file that is no database.
 [[nodiscard]] FileKind recognise(SQLite::Database& database, const std::filesystem::path& path,
                                  std::span<const Migration> steps);
 

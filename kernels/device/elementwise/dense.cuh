@@ -8,8 +8,8 @@
 //
 // Whatever the width, no lane is idle, and there are no edges: vectors lie within a row (cols % vec = 0), or are single
 // elements, of which a warp takes neighbours. Row and column follow from the index by a division, which is a
-// multiplication and a shift also where cols is no constant (static_dims = 0), and everything up to the addresses is counted
-// in 32 bits: what makes small matrices fast. What tiled.cuh has and this has not: row pitches, any address, a bias that is loaded once.
+// multiplication and a shift also where cols is no constant (static_dims = 0). Indices have 32 bits, which makes small
+// matrices fast. Row pitches, any address, and a bias that is loaded once are in tiled.cuh.
 //
 // The function is that of tiled.cuh. y may be x itself, element by element.
 
@@ -44,8 +44,8 @@ __device__ __forceinline__ void dense(SideBySide<T, kMatrices> x, Other other, T
     return Config::cols ? i / across : divide_by_inverse(i, static_cast<u64>(across_inverse));
   };
 
-  // Vectors from + kThreads · u. All loads are under way before the first has arrived. Where rows follow one another as those
-  // of y do, addresses are the first one's and a constant.
+  // Vectors from + kThreads · u. All loads are under way before the first has arrived. Where rows follow one another as
+  // those of y do, addresses are the first one's and a constant.
   const auto process = [&]<int kCount>(u32 from) {
     const u64 begin = u64{from} * kVec;
     const auto place = [&](int u) -> u64 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The skeleton of ops on matrices of one shape that read and write any number of them: each element of the outputs follows
-// from the elements at its place. Its space and launch formulas are in fields.toml beside it. A class with
+// The skeleton of ops on matrices of one shape that read and write any number of them: each element of the outputs
+// follows from the elements at its place. Its space and launch formulas are in fields.toml beside it. A class with
 //
 //   T, kInputs, kOutputs   element type; how many matrices it reads and writes
 //   tensors                row::RowTensors<T, kInputs, 0, kOutputs>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The skeleton of ops that see their tensors as n elements without rows: y[i] = f(inputs[…][i], i). Its space and launch
-// formulas are in flat.toml beside it.
+// The skeleton of ops that see their tensors as n elements without rows: y[i] = f(inputs[…][i], i). Its space and
+// launch formulas are in flat.toml beside it.
 //
 //   tile    | thread 0 … thread T-1 | thread 0 … thread T-1 | …   unroll times, kVec elements each
 //
-// All loads of a tile are under way before its first result is needed. Vectors are placed for y (row/span.cuh); what lies
-// before the first and behind the last of them, the edges, has a thread an element. With ragged = 0 all tensors start on a
-// vector. y may be the first input, and no other.
+// All loads of a tile are under way before its first result is needed. Vectors are placed for y (row/span.cuh); what
+// lies before the first and behind the last of them, the edges, has a thread an element. With ragged = 0 all tensors
+// start on a vector. y may be the first input, and no other.
 //
 // The function is an object with
 //   template <int kMultiple, int kInputs, int N>
@@ -23,7 +23,7 @@
 
 namespace tilewright::elementwise {
 
-// For `other`, where there is only one input.
+// Stands for `other` where there is one input.
 struct NoInput {};
 
 template <class Config, class Function, class T, class Other>
@@ -66,8 +66,8 @@ __device__ __forceinline__ void flat(const T* x, Other other, T* y, i64 n, const
     }
   };
 
-  // The tile that starts at vector `tile`. Of those at the end, which are not whole, each thread takes the vectors that there
-  // are; the very last has the edges.
+  // The tile that starts at vector `tile`. Of a tile that is not whole each thread takes the vectors that are there;
+  // the last tile has the edges.
   const i64 vectors = span.vectors();
   const auto process_tile = [&](i64 tile) {
     if (tile + kTile <= vectors) {

@@ -3,8 +3,8 @@
 
 #include "device/vector.cuh"
 
-// How elementwise kernels move their tensors, by the parameter `hints`: 0, as the hardware would; 1, y is not kept in the
-// caches; 2, neither are inputs in L1. An input that y may be is never read past the order of its stores.
+// How elementwise kernels move their tensors, by the parameter `hints`: 0, as the hardware would; 1, y is not kept in
+// the caches; 2, neither are inputs in L1. Loads of an input that y may be stay in order with the stores.
 
 namespace tilewright::elementwise {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The skeleton of ops on matrices whose results are also summed over the rows, a column each. Its space and launch formulas
-// are in strips.toml beside it. A class with
+// The skeleton of ops on matrices whose results are also summed over the rows, a column each. Its space and launch
+// formulas are in strips.toml beside it. A class with
 //
 //   T, kInputs                  element type; how many matrices it reads
 //   tensors                     row::RowTensors<T, kInputs, 1, 1>: the matrices, a tensor along the columns, the result
@@ -10,11 +10,11 @@
 //                               multiple of kMultiple: in[kInputs][N], along[N], out[N]
 //
 //   block       threads_per_row × rows at once     columns →
-//               t0 t1 t2 … | t0 t1 t2 … | …        a thread has one vector of `unroll` rows at once, goes on with the rows
-//   rows ↓      t0 t1 t2 … | t0 t1 t2 … | …        below, gridDim.y blocks apart, and adds up what it has of its columns
+//               t0 t1 t2 … | t0 t1 t2 … | …        a thread has one vector of `unroll` rows at once, goes on with
+//   rows ↓      t0 t1 t2 … | t0 t1 t2 … | …        rows below, gridDim.y blocks apart, and adds up its columns
 //
-// What blocks have of a column, row/column_sums.cuh adds. The result may be an input: a thread writes only elements that it
-// alone reads. Shared memory: a float for each element of the block's rows. sm_80 and later.
+// row/column_sums.cuh adds the blocks' sums of a column. The result may be an input: a thread writes only elements that
+// it alone reads. Shared memory: a float for each element of the block's rows. sm_80 and later.
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
@@ -26,7 +26,7 @@
 
 namespace tilewright::elementwise {
 
-// Behind the branches below a plain store of 16 bytes would become four.
+// Behind the branches below a plain store of 16 bytes would become four stores.
 template <class T, int kVec>
 __device__ __forceinline__ void store_strip(T* address, const Vector<T, kVec>& value) {
   if constexpr (sizeof(T) * kVec == 16) {
@@ -84,7 +84,7 @@ __device__ __forceinline__ void strips(const Op& op, const row::ColumnPartials& 
       }
     }
 
-    // What the block has of its columns, row by row.
+    // The block's sums of its columns, row by row.
 #pragma unroll
     for (int j = 0; j < kVec; ++j) slots[(down * kVec + j) * kAcross + across] = sums[j];
     __syncthreads();

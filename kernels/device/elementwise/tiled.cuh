@@ -5,13 +5,13 @@
 // formulas are in tiled.toml beside it.
 //
 //   block       threads_per_row × at once          columns →
-//               t0 t1 t2 … | t0 t1 t2 …            a block has threads_per_row vectors of some rows: those that its threads
-//   rows ↓      t0 t1 t2 … | t0 t1 t2 …            cover at once, rows_per_thread times. A thread stays in its columns, so
-//               ─ step ─                           that its part of the bias is loaded once.
+//               t0 t1 t2 … | t0 t1 t2 …            a block has threads_per_row vectors of the rows that its
+//   rows ↓      t0 t1 t2 … | t0 t1 t2 …            threads cover at once, rows_per_thread times. A thread stays in
+//               ─ step ─                           its columns, so its part of the bias is loaded once.
 //
-// Vectors are placed for y (row/span.cuh), and the edges of ragged rows have a thread an element. The rows of a thread lie
-// apart by a multiple of kVec where they are ragged: so their vectors are placed alike, whatever the width and the pitch.
-// y may be x itself.
+// Vectors are placed for y (row/span.cuh), and the edges of ragged rows have a thread an element. The rows of a thread
+// lie apart by a multiple of kVec where they are ragged: so their vectors are placed alike, whatever the width and the
+// pitch. y may be x itself.
 //
 // The function is an object with
 //   template <int kMultiple, int N>
@@ -33,11 +33,11 @@ struct Rows {
   i64 pitch;
 
   __device__ __forceinline__ T* row(i64 r) const { return begin + r * pitch; }
-  // From a place in a row to that place `rows` rows below.
+  // The distance from an element to the one `rows` rows below.
   __device__ __forceinline__ i64 below(i64 rows) const { return rows * pitch; }
 };
 
-// The same in every row.
+// A tensor that is the same in every row.
 template <class T>
 struct Bias {
   const T* begin;
@@ -79,7 +79,8 @@ __device__ __forceinline__ void tiled_in_step(Rows<const T> x, Other other, Rows
     const OtherReader other_reader(other.row(first) + column);
     T* const y_vector = y.row(first) + column;
 
-    // Rows first + kStep · u, u from `from` on. All loads are under way before the first has arrived, that of the bias too.
+    // Rows first + kStep · u, u from `from` on. All loads are under way before the first has arrived, that of the bias
+    // too.
     const auto process = [&]<int kCount>(i64 from) {
       typename XReader::Vectors loaded[kCount];
       typename OtherReader::Vectors beside[kBias ? 1 : kCount];

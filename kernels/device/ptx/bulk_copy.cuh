@@ -2,9 +2,9 @@
 #pragma once
 
 // cp.async.bulk: one thread starts a copy of many bytes, which the hardware carries out. Sizes and all addresses are
-// multiples of 16. A load ends on an mbarrier, which must expect its bytes; a store ends with its group, as for cp.async
-// (but these groups are their own). A store reads shared memory as bulk copies see it: fence_shared_to_async first.
-// sm_90 and later.
+// multiples of 16. A load ends on an mbarrier, which must expect its bytes; a store ends with its group, as for
+// cp.async (but these groups are their own). A store reads shared memory as bulk copies see it: fence_shared_to_async
+// first. sm_90 and later.
 
 #include "device/ptx/address.cuh"
 

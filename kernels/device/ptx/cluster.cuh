@@ -30,8 +30,8 @@ __device__ __forceinline__ void cluster_sync() {
   cluster_wait();
 }
 
-// Where the block of that rank has what `own` points at in this block's dynamic shared memory. The result may be read and
-// written as any pointer.
+// The address, in the block of that rank, of what `own` points at in this block's dynamic shared memory. The result may
+// be read and written as any pointer.
 template <class T>
 __device__ __forceinline__ T* map_shared(T* own, u32 rank) {
   u64 remote;

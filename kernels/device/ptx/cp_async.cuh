@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// cp.async: a thread's copies from global to shared memory that run while it goes on. They end in groups: copies up to a
-// commit form one, and a wait tells how many of the youngest groups may still be under way. A wait makes the copies
+// cp.async: a thread's copies from global to shared memory that run while it goes on. They end in groups: copies up to
+// a commit form one, and a wait tells how many of the youngest groups may still be under way. A wait makes the copies
 // visible to the waiting thread alone; for the others a barrier must follow. sm_80 and later.
 
 #include "device/ptx/address.cuh"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Loads from global memory with cache hints, one instruction a function, for each word of device/bits.cuh.
-// Those named `read_only` and `constant` may be moved by the compiler, and need memory that nothing writes while the kernel
-// runs; the others stay in order with stores, and so serve kernels that work in place.
-// `policy` comes from ptx/cache_policy.cuh.
+// Loads from global memory with cache hints, one instruction a function, for each word of device/bits.cuh. Those named
+// `read_only` and `constant` may be moved by the compiler, and need memory that nothing writes while the kernel runs;
+// the others stay in order with stores, and so serve kernels that work in place. `policy` comes from
+// ptx/cache_policy.cuh.
 
 #include "device/bits.cuh"
 

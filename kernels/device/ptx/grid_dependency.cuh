@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Programmatic dependent launch: kernels of one stream that overlap. Both do nothing in a kernel that was launched without
-// the attribute. sm_90 and later.
+// Programmatic dependent launch: kernels of one stream that overlap. Both do nothing in a kernel that was launched
+// without the attribute. sm_90 and later.
 
 #include "device/config.cuh"
 

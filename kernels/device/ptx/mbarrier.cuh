@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// mbarriers: 8 bytes of shared memory that count arrivals of threads and bytes of copies, phase after phase. A phase ends
-// when the count given at init has arrived and no expected byte is missing; the next one begins at once. Waiting names
-// the parity of a phase: 0 for the first, 1 for the second, 0 for the third… A wait for the phase before the first (parity
-// 1, on a fresh mbarrier) ends at once. sm_90 and later.
+// mbarriers: 8 bytes of shared memory that count arrivals of threads and bytes of copies, phase after phase. A phase
+// ends when the count given at init has arrived and no expected byte is missing; the next one begins at once. Waiting
+// names the parity of a phase: 0 for the first, 1 for the second, 0 for the third… A wait for the phase before the
+// first (parity 1, on a fresh mbarrier) ends at once. sm_90 and later.
 
 #include "device/ptx/address.cuh"
 
 namespace tilewright::ptx {
 
-// By one thread; then fence_mbarrier_init (ptx/fence.cuh) and a barrier, before any other thread uses it.
+// One thread calls; then come fence_mbarrier_init (ptx/fence.cuh) and a barrier, before another thread uses the
+// mbarrier.
 __device__ __forceinline__ void mbarrier_init(u64* barrier, u32 count) {
   asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(count) : "memory");
 }
 
-// Before the memory is used for something else.
+// Call before the memory is used for something else.
 __device__ __forceinline__ void mbarrier_invalidate(u64* barrier) {
   asm volatile("mbarrier.inval.shared.b64 [%0];" ::"r"(shared_address(barrier)) : "memory");
 }
@@ -31,13 +32,13 @@ __device__ __forceinline__ void mbarrier_arrive_cluster(u64* barrier, u32 count 
                : "memory");
 }
 
-// The phase also waits for this many bytes of copies.
+// The phase then also waits for this many bytes of copies.
 __device__ __forceinline__ void mbarrier_expect_tx(u64* barrier, u32 bytes) {
   asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
                : "memory");
 }
 
-// Both at once, as one arrival.
+// An arrival that also expects bytes.
 __device__ __forceinline__ void mbarrier_arrive_expect_tx(u64* barrier, u32 bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
                : "memory");

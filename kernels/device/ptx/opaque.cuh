@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A value of which the compiler knows nothing from here on. No instruction.
+// Hides a value from the compiler from here on. No instruction.
 
 namespace tilewright::ptx {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// cp.async.bulk.tensor: one thread starts the copy of a box of a matrix that a tensor map describes (device/tensor_map.cuh).
-// `x` is the box's first element along the map's first (fastest) dimension, `y` along its second. What lies outside the
-// matrix reads as zeros and is not written; the bytes counted on the mbarrier are the whole box's all the same. Shared memory
-// is aligned to 128 bytes, with a swizzle to its 8 rows. Loads end on an mbarrier, stores with their group (ptx/bulk_copy.cuh:
-// bulk_commit, bulk_wait…). sm_90 and later.
+// cp.async.bulk.tensor: one thread starts the copy of a box of a matrix that a tensor map describes
+// (device/tensor_map.cuh). `x` is the box's first element along the map's first (fastest) dimension, `y` along its
+// second. What lies outside the matrix reads as zeros and is not written; the bytes counted on the mbarrier are the
+// whole box's all the same. Shared memory is aligned to 128 bytes, with a swizzle to its 8 rows. Loads end on an
+// mbarrier, stores with their group (ptx/bulk_copy.cuh: bulk_commit, bulk_wait…). sm_90 and later.
 
 #include "device/ptx/address.cuh"
 #include "device/tensor_map.cuh"
@@ -47,8 +47,8 @@ __device__ __forceinline__ void tensor_load_multicast(void* shared, const Tensor
       : "memory");
 }
 
-// From shared to global memory, in the open group of bulk stores. The box begins inside the matrix: a negative `x` or `y`, which
-// loads take, is an illegal instruction here (seen on an H200).
+// From shared to global memory, in the open group of bulk stores. The box begins inside the matrix: a negative `x` or
+// `y`, which loads take, is an illegal instruction here (seen on an H200).
 __device__ __forceinline__ void tensor_store(const TensorMap& map, i32 x, i32 y, const void* shared) {
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&map), "r"(x),
                "r"(y), "r"(shared_address(shared))

@@ -2,8 +2,9 @@
 #pragma once
 
 // wgmma: the four warps of a warpgroup multiply a 64×K tile A by a K×N tile B, both in shared memory, and add to D in
-// registers, asynchronously. K is 32 bytes of elements: 16 of 16 bits, 8 of tf32 (fp32 of which the hardware uses the upper
-// 19 bits: copies by a map with `tf32` round to them). N is a multiple of 32 up to 256. In warp w (of the four), lane l, with g = l / 4 and t = l % 4:
+// registers, asynchronously. K is 32 bytes of elements: 16 of 16 bits, 8 of tf32 (fp32 of which the hardware uses the
+// upper 19 bits: copies by a map with `tf32` round to them). N is a multiple of 32 up to 256. In warp w (of the four),
+// lane l, with g = l / 4 and t = l % 4:
 //
 //   D (64×N)   d[4j], d[4j + 1]: row 16w + g, columns 8j + 2t, 8j + 2t + 1     d[4j + 2], d[4j + 3]: row 16w + g + 8
 //
@@ -12,13 +13,14 @@
 //   wgmma_commit();                                they form a group
 //   wgmma_wait<0>();                               until at most so many groups are under way: then D may be read
 //
-// A tile is described by a matrix descriptor: where it starts, how it is swizzled and how its parts lie apart.
-// Parts are 8 rows of 128 bytes, swizzled by 128 bytes, at multiples of 1024, as tensor_load (ptx/tensor_copy.cuh) brings them:
+// A tile is described by a matrix descriptor: where it starts, how it is swizzled and how its parts lie apart. Parts
+// are 8 rows of 128 bytes, swizzled by 128 bytes, at multiples of 1024, as tensor_load (ptx/tensor_copy.cuh) brings
+// them:
 //
-//   K-major     a row of the part is a row of A (a column of B) with 128 bytes of k. The next K of 32 bytes start 32 bytes
-//               further, the next 8 rows `stride` bytes further
-//   transposed  a row of the part is 128 bytes of consecutive m (or n) for one k, and 8 rows are 8 of k. The next 8 of k start
-//               `stride` bytes further, the next 128 bytes of m (or n) `leading` bytes further. 16-bit elements alone
+//   K-major     a row of the part is a row of A (a column of B) with 128 bytes of k. The next K of 32 bytes start 32
+//               bytes further, the next 8 rows `stride` bytes further
+//   transposed  a row of the part is 128 bytes of consecutive m (or n) for one k, and 8 rows are 8 of k. The next 8 of
+//               k start `stride` bytes further, the next 128 bytes of m (or n) `leading` bytes further. Of 16 bits only
 //
 // sm_90a alone. PTX ISA: "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions".
 

@@ -12,8 +12,8 @@
 //   a[0]   row 16w + g, k 2t and 2t + 1         a[2]   row 16w + g, k 2t + 8 and 2t + 9
 //   a[1]   row 16w + g + 8, the same k          a[3]   row 16w + g + 8, the same k
 //
-// They are D's pairs of 16 columns of a product before: its d[8s] … d[8s + 7], rounded, are A's step s. Registers of A
-// must not change until the group has ended, as those of D.
+// D's pairs of 16 columns of an earlier product lie so: its d[8s] … d[8s + 7], rounded, are A's step s. Registers of A,
+// as those of D, must not change until the group has ended.
 //
 // sm_90a alone. PTX ISA: "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions".
 
@@ -24,7 +24,7 @@
 
 namespace tilewright::ptx {
 
-// Says to the compiler that D changes here: put behind a wait, it keeps what reads D from moving before it. No
+// Tells the compiler that D changes here: behind a wait, it keeps reads of D from moving before the wait. No
 // instruction.
 template <int kCount>
 __device__ __forceinline__ void wgmma_settle(float (&d)[kCount]) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The slow way, for tensors whose rows are not aligned alike, so that no vector of one is a vector of the others: by single
-// elements, a row after the other by all threads of a block.
+// Row ops by single elements, which is slow: for tensors whose rows are not aligned alike, so that no vector of one is
+// a vector of the others. All threads of a block take one row after the other.
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
@@ -18,8 +18,8 @@ __device__ __forceinline__ bool in_step(const Matrix<A>& a, const Matrix<B>& b) 
   return phase_of<kVec>(a.base) == phase_of<kVec>(b.base) && (a.pitch - b.pitch) % kVec == 0;
 }
 
-// Whether in every row the vectors of the first output are vectors of the inputs and of the other outputs, too. The same
-// for all threads of the grid.
+// Whether in every row the vectors of the first output are vectors of the inputs and of the other outputs, too. The
+// same for all threads of the grid.
 template <int kVec, class Op>
 __device__ __forceinline__ bool in_step(const Op& op) {
   const auto& lead = op.tensors.outputs[0];
@@ -31,8 +31,8 @@ __device__ __forceinline__ bool in_step(const Op& op) {
   return all;
 }
 
-// The rows [first, first + count) that are below `rows`. Every thread of the block must call; it needs num_warps partials of
-// shared memory.
+// Works on the rows [first, first + count) below `rows`. Every thread of the block must call. Shared memory: num_warps
+// partials.
 template <class Config, class Op>
 __device__ __forceinline__ void by_elements(const Op& op, i64 first, i64 count, i64 rows, i64 cols) {
   using T = typename Op::T;

@@ -81,7 +81,7 @@ __device__ __forceinline__ void cluster_async(const Op& op, i64 cols) {
   __syncthreads();
   talk.prepare();
 
-  // Tell the others what the warp knows of the row.
+  // Send the warp's partial of the row.
   const auto read = [&](int chunk, auto& values, int at) {
     Slot vectors[Op::kInputs][1];
 #pragma unroll

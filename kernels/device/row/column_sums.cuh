@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Sums over the rows of a matrix, a column each, in two kernels and in a fixed order: the same bits on every launch. The
-// first leaves partial sums of some of the rows, and how many such there are:
+// Sums over the rows of a matrix, a column each, in two kernels and in a fixed order: the same bits on every launch.
+// The first leaves partial sums of some of the rows, and their number:
 //
 //   partials   [sums][parts][cols] in fp32
 //   parts      one number
@@ -41,8 +41,8 @@ __device__ __forceinline__ void wait_for_partials() {
 #endif
 }
 
-// By kThreads threads, warp w of which has the parts w, w + kThreads / 32, … of kVec columns a lane: a whole vector at an
-// aligned address.
+// Adds the parts by kThreads threads: warp w has the parts w, w + kThreads / 32, … of kVec columns a lane, a whole
+// vector at an aligned address.
 template <int kSums, int kVec, int kThreads>
 __device__ __forceinline__ void sum_columns(const ColumnPartials& from, float* const (&outputs)[kSums]) {
   constexpr int kAcross = kWarpSize * kVec, kDown = kThreads / kWarpSize, kUnroll = 5;
@@ -98,9 +98,9 @@ __device__ __forceinline__ void sum_columns(const ColumnPartials& from, float* c
   }
 }
 
-// Any number of blocks: of 256 threads, of which ceil_div(cols, 128) have a group of columns each, where columns are many
-// and whole vectors of four; else of kColumnSumThreads threads, and ceil_div(cols, 32). Shared memory: kSums · 1024 floats. An
-// output that is null is left out.
+// The second kernel, with any number of blocks, which take groups of columns in turns: 128 columns by 256 threads where
+// columns are many and whole vectors of four, else 32 by kColumnSumThreads threads. Shared memory: kSums · 1024 floats.
+// A null output is left out.
 inline constexpr int kColumnSumThreads = 1024;
 
 template <int kSums>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Statistics (statistics.cuh) as skeletons want them that gather those of several rows side by side, or of many warps.
+// Statistics (statistics.cuh) for skeletons that gather those of several rows side by side, or of many warps.
 
 #include "device/config.cuh"
 #include "device/row/exponentials.cuh"
@@ -30,7 +30,7 @@ struct EvenlyOf<Exponentials<Output>> : Exponentials<Output> {
   }
 };
 
-// Moments of values of which those that are no elements are 0.
+// Moments, where values that are no elements are 0.
 template <>
 struct EvenlyOf<Moments> : Moments {
   template <int kLanes, int kCount, class Valid>

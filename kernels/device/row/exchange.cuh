@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// How the warps of a block, or of a cluster, tell each other what they know of a row: send(partial, row), and after some
-// other work receive(row), which gives every thread the partial of all. Rows are numbered from 0.
+// The exchange of a row's partials between the warps of a block or a cluster: send(partial, row), other work, then
+// receive(row), which gives each thread the partial of all. Rows are numbered from 0.
 //
-// Within a block through shared memory and its barrier. Between the blocks of a cluster, each stores its partial into the
-// shared memory of all, where an mbarrier counts the bytes; a block that has heard from all may end, since nothing is under
-// way to it any more.
+// Within a block partials go through shared memory and its barrier. In a cluster each block stores its partial into the
+// shared memory of all, where an mbarrier counts the bytes. A block that has heard from all may end, since nothing is
+// under way to it any more.
 //
-// kRing slots are used in turn. With send(row + 1) before receive(row), a block may be sent the partials of row + 4 only
-// once it has received those of the row: the sender has received row + 2, which the block sent after that. So 4 are enough.
+// Rows use kRing slots in turn. 4 are enough where send(row + 1) comes before receive(row): who sends row + 4 has
+// received row + 2, which this block sent after it had received the row.
 
 #include "device/config.cuh"
 #include "device/ptx/cluster.cuh"
@@ -32,7 +32,7 @@ class Exchange {
 
   __device__ __forceinline__ explicit Exchange(Storage& storage) : storage_(storage), met_(false) {}
 
-  // By one thread, before the fence and the barrier that make mbarriers known.
+  // One thread calls, before the fence and the barrier that make mbarriers known.
   __device__ __forceinline__ void init() {
     if constexpr (kCluster > 1) {
 #pragma unroll
@@ -40,12 +40,12 @@ class Exchange {
     }
   }
 
-  // By all threads, after that. What comes until the first send runs while the other blocks get there.
+  // All threads call, after that. Work before the first send hides the wait for the other blocks.
   __device__ __forceinline__ void prepare() {
     if constexpr (kCluster > 1) ptx::cluster_arrive();
   }
 
-  // By all threads; `mine` is the warp's.
+  // All threads call; `mine` is the warp's partial.
   __device__ __forceinline__ void send(const Partial& mine, i64 row) {
     const int slot = static_cast<int>(row % kRing);
     if constexpr (kWarps > 1 || kCluster == 1) {

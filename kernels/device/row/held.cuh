@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The skeleton of a row op whose threads hold a few rows in registers at once, which start equally far from a vector, so that
-// what belongs to their columns, such as weights, is read and put together once for all of them (own_columns.cuh):
+// The skeleton of a row op whose threads hold a few rows in registers at once. These rows start equally far from a
+// vector, so tensors along the columns, such as weights, are read and put together once for all of them
+// (own_columns.cuh):
 //
 //   an odd width, vectors of 8, 2 groups of threads a block, 2 turns
 //   row         0   1   2   3   4   5   6   7   8   9  10  11  12  13  14  15
 //   block       0   0   1   1   2   2   3   3   0   0   1   1   2   2   3   3
 //   group       0   1   0   1   0   1   0   1   0   1   0   1   0   1   0   1
 //
-//   Config   num_warps, threads_per_row, cluster, vec, chunks, ragged, turns, batches, warps_per_sm; static_dims with cols
+//   Config   num_warps, threads_per_row, cluster, vec, chunks, ragged, turns, batches, warps_per_sm; static_dims (cols)
 //   turns    rows that a thread holds; so many more are on their way while these are worked on, for `batches` times
-//   shared   what warps and blocks tell each other
+//   shared   the exchange of warps and blocks
 //
-// An output may be an input: a thread writes only elements that it alone has read. Tensors whose rows are not aligned alike
-// go the slow way (by_elements.cuh). sm_80 and later, clusters sm_90.
+// An output may be an input: a thread writes only elements that it alone has read. Tensors whose rows are not aligned
+// alike go the slow way (by_elements.cuh). sm_80 and later, clusters sm_90.
 
 #include "device/config.cuh"
 #include "device/row/by_elements.cuh"
@@ -25,7 +26,7 @@
 
 namespace tilewright::row {
 
-// For __launch_bounds__: how many blocks an SM should hold, where the config says how many warps.
+// How many blocks an SM should hold, where the config says how many warps, for __launch_bounds__.
 template <class Config>
 __device__ constexpr int held_blocks() {
   return Config::warps_per_sm > Config::num_warps ? Config::warps_per_sm / Config::num_warps : 1;

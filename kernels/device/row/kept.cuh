@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The skeleton of a row op whose threads keep their columns (own_columns.cuh): a cluster takes one row after the other, and
-// what belongs to a thread's columns, such as weights, stays in its registers. Rows are on their way to shared memory while
-// others are worked on; a thread copies what it will read itself, so that no barrier is needed for that.
+// The skeleton of a row op whose threads keep their columns (own_columns.cuh). A cluster takes one row after the other;
+// tensors along the columns, such as weights, stay in a thread's registers. Rows are on their way to shared memory
+// while others are worked on. A thread copies what it alone will read, which needs no barrier.
 //
 //   stage 0   input 0: v0 v1 v2 …   input 1: v0 v1 v2 …        a ring of `stages` rows; vi is thread i's vector
 //   stage 1   input 0: v0 v1 v2 …   input 1: v0 v1 v2 …
 //
-// Of ragged rows a cluster takes such as start equally far from a vector: kept.toml makes a grid of a multiple of `vec`
-// clusters.
+// The ragged rows of a cluster start equally far from a vector: kept.toml makes a grid of a multiple of `vec` clusters.
 //
 //   Config   cluster, num_warps, vec (16 bytes), chunks, ragged, stages, ahead, blocks; static_dims with cols
 //   ahead    1: a row's statistics are sent before those of the last row are awaited, with both rows in registers
 //   shared   | what warps tell each other … 128 bytes | ring |
 //
-// An output may be an input: a thread writes only elements that it alone has read. Tensors whose rows are not aligned alike
-// go the slow way (by_elements.cuh). sm_90 and later.
+// An output may be an input: a thread writes only elements that it alone has read. Tensors whose rows are not aligned
+// alike go the slow way (by_elements.cuh). sm_90 and later.
 
 #include "device/config.cuh"
 #include "device/ptx/cp_async.cuh"
@@ -81,7 +80,7 @@ class Kept {
            ((stage * Op::kInputs + input) * kChunks + chunk) * kThreads + threadIdx.x;
   }
 
-  // Of row `r`, if there is one. This thread has read what the stage had.
+  // Starts the copies of row `r`, if there is one, into a stage that this thread has read.
   __device__ __forceinline__ void fetch(i64 r, int stage) const {
     if (r < rows_) {
 #pragma unroll
@@ -95,8 +94,8 @@ class Kept {
     ptx::cp_async_commit();
   }
 
-  // Awaits row `r`, tells the others what the warp knows of it, and has its values. The next row for the stage is asked for as
-  // soon as the values are out of it.
+  // Awaits row `r`, takes its values, and sends the warp's partial. Copies of the stage's next row start as soon as the
+  // values are out of it.
   __device__ __forceinline__ Partial take(i64 r, i64 turn, float (&values)[kValues]) {
     ptx::cp_async_wait<kStages - 1>();
     typename Columns::Vectors vectors;

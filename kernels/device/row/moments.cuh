@@ -3,9 +3,10 @@
 
 // Mean and variance of a row in fp32, never as E[x²] − E[x]²: a statistics class (statistics.cuh). The pad is 0.
 //
-// A partial is (count, mean, sum of squared distances from that mean). Values in hand are passed over twice, partials are
-// merged by the rule of Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances"
-// (1979), for any number of parts:   mean = Σ n_i · mean_i / n,   squares = Σ squares_i + Σ n_i · (mean_i − mean)².
+// A partial is (count, mean, sum of squared distances from that mean). Values in hand are passed over twice, partials
+// are merged by the rule of Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample
+// variances" (1979), for any number of parts: mean = Σ n_i · mean_i / n, squares = Σ squares_i + Σ n_i · (mean_i −
+// mean)².
 
 #include "device/config.cuh"
 #include "device/ptx/math.cuh"

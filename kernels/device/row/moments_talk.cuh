@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Moments of a row are put together in each block first: of 16 bytes, and with a division each, those of up to 256 warps are
-// too many for every warp. Takes the place of the general WarpTalk where it is included.
+// The WarpTalk of moments, in place of the general one where this is included. Each block merges its partials first: of
+// 16 bytes, and with a division each, those of up to 256 warps are too many for every warp.
 
 #include "device/row/exchange.cuh"
 #include "device/row/moments.cuh"

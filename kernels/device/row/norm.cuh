@@ -9,7 +9,8 @@
 //   y = silu(y)           where kSilu is set
 //   sum = v               where kSum is set
 //
-// B. Zhang and R. Sennrich, "Root Mean Square Layer Normalization" (2019); J. L. Ba et al., "Layer Normalization" (2016).
+// B. Zhang and R. Sennrich, "Root Mean Square Layer Normalization" (2019); J. L. Ba et al., "Layer Normalization"
+// (2016).
 
 #include "device/activation.cuh"
 #include "device/config.cuh"
@@ -100,7 +101,7 @@ struct Norm {
   }
 };
 
-// What is right: a warp a row, everything in fp64. Tensors that the op does not have are null.
+// The reference: a warp a row, in fp64. Tensors that the op does not have are null.
 template <class Statistics, bool kSilu, class T>
 __device__ __forceinline__ void norm_reference(Matrix<const T> x, Matrix<const T> residual, const T* weight,
                                                const T* bias, Matrix<double> y, Matrix<double> sum, double eps,

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The gradient of the norms of device/row/norm.cuh, y = x̂ · weight + bias, x̂ = (x − mean) · rstd, where an RMS norm has no
-// mean. With g = dy · weight and n columns:
+// The gradient of the norms of device/row/norm.cuh, y = x̂ · weight + bias, x̂ = (x − mean) · rstd, where an RMS norm
+// has no mean. With g = dy · weight and n columns:
 //
 //   dx = rstd · (g − Σg / n − x̂ · Σ(g · x̂) / n) + dsum      an RMS norm without Σg; dsum where kAdd is set
 //   dw = Σ over rows of dy · x̂        db = Σ over rows of dy
 //
-// Nothing of the forward pass is needed but x: a row's statistics are made again, with Σg and Σ(g · x̂), in one exchange.
-// Squares are those of distances from the row's first element, never E[x²] − E[x]². Two ways, both in fp32:
+// Nothing of the forward pass is needed but x: a row's statistics are made again, with Σg and Σ(g · x̂), in one
+// exchange. Squares are those of distances from the row's first element, never E[x²] − E[x]². Two ways, both in fp32:
 //
 //   rows     ring_rows.cuh: a group of threads, of a block or of a cluster, a row
 //   reread   a kernel for what a row's results share, and one in which a thread has a column; any width and address
@@ -68,7 +68,7 @@ struct NormGradient {
     }
   }
 
-  // Of an element: dx, and what it adds to dw and db.
+  // dx of an element, and what the element adds to dw and db.
   __device__ __forceinline__ float result(const float (&in)[kInputs], float weight, const NormGradientScale& scale,
                                           float (&added)[kSums]) const {
     const float normal = (kIsCentred ? in[0] - scale.mean : in[0]) * scale.rstd;
@@ -145,8 +145,8 @@ __device__ __forceinline__ void norm_gradient_columns(const Op& op, const NormGr
   let_column_sums_start();
 }
 
-// What is right, in fp64: a warp has the rows 32 w to 32 w + 31, each lane what the results of one of them share. `db` is
-// null where there is none.
+// The reference, in fp64: a warp has the rows 32 w to 32 w + 31, a lane the values that the results of one row share.
+// `db` is null where there is none.
 template <class Op>
 __device__ __forceinline__ void norm_gradient_reference(const Op& op, Matrix<double> dx, double* dw, double* db,
                                                         i64 rows, i64 cols) {

@@ -3,12 +3,13 @@
 
 // The skeleton of a row op whose rows live in registers: read once, written once.
 //
-//   Config   num_warps, rows_per_block, vec, chunks, ragged, early_columns; static_dims with cols; warps_per_sm (run.cuh)
-//   chunks   as many as hold a row, or one more from 12 on (onchip.toml): where `cols` is not known, all but the last of those
-//            that are needed, and of a ragged row the one before, count as full
-//   thread t of a row holds its vectors t, t + threads_per_row, … (chunks of them), and of a ragged row edge t, too
+//   Config   num_warps, rows_per_block, vec, chunks, ragged, early_columns, warps_per_sm (run.cuh); static_dims (cols)
+//   chunks   as many as hold a row, or one more from 12 on (onchip.toml). Where `cols` is not known, those count as
+//            full that are needed, but for the last, and of a ragged row the one before
+//   thread   t of a row holds its vectors t, t + threads_per_row, … (chunks of them), and of a ragged row edge t, too
 //   shared   | num_warps partials | with early_columns = 2: chunks × columns × threads vectors |
-//            sm_80 and later
+//
+// sm_80 and later.
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
@@ -91,8 +92,8 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
     }
   }
 
-  // The tensors along the columns: now, so that their latency passes with that of the row, to registers or to shared memory,
-  // or later, when they are needed.
+  // The tensors along the columns: now, so that their latency passes with that of the row, to registers or to shared
+  // memory, or later, when they are needed.
   const Results results(op, r, column);
   typename Results::Along along[kAhead];
   const auto load_along = [&](int first) {
@@ -101,8 +102,8 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
       if (valid(chunk * kVec)) results.load_along(along[chunk - first], ahead_of(chunk));
     }
   };
-  // The same, but threads beyond the row load what its last vector needs: two tensors behind a condition the assembler moves
-  // down behind the wait for the row. A single one it leaves in place, and would move without the condition.
+  // The same, but threads beyond the row load what its last vector needs: two tensors behind a condition the assembler
+  // moves down behind the wait for the row. A single one it leaves in place, and would move without the condition.
   constexpr bool kUnasked = kInRegisters && kRagged && Op::kColumns > 1 && kLeastWidth >= RowSpan::kMaxEdges;
   const auto load_along_unasked = [&] {
 #pragma unroll
@@ -123,8 +124,8 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
     if (valid(kHeld + e)) Results::load_along_element(op, along_edges[e], span.edge_column(edge_of(e)));
   }
 
-  // A thread copies what it will read itself, which takes no barrier. It does so in a loop, even for a single vector: out of
-  // straight code the assembler moves loads that nothing waits for down behind the wait for the row.
+  // A thread copies what it will read itself, which takes no barrier. It does so in a loop, even for a single vector:
+  // out of straight code the assembler moves loads that nothing waits for down behind the wait for the row.
   using AlongVectors = typename Results::Reader::Vectors;
   const auto kept = [&](int chunk) {
     auto* const behind_partials =
@@ -141,7 +142,7 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
     ptx::cp_async_commit();
   }
 
-  // The values, and what the lanes that share the row know of it.
+  // The values, and the partial of the lanes that share the row.
   float values[kHeld + kEdges];
 #pragma unroll
   for (int chunk = 0; chunk < kChunks; ++chunk) values_of(op, loaded, chunk, values, chunk * kVec);
@@ -156,14 +157,14 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
   for (int e = 0; e < kEdges; ++e) count += lanes_below(span.edges(), e * kThreadsPerRow);
   const Partial own = Statistics::template of_registers<kLanes>(values, valid, count);
 
-  // What is known of the row.
+  // The partial of the row.
   Partial* const slots = shared_storage<Partial>() + row_in_block * kWarpsPerRow;
   const Partial whole = merge_warps<Statistics, kWarpsPerRow>(own, slots, thread / kWarpSize);
   if (!present) return;
   const auto scale = op.template scale<true>(own, whole, width);
 
-  // Results: the edges, so that nothing of them takes registers any more, and the vectors, a few at a time. Where registers
-  // are no matter, what the vectors need is under way before the edges.
+  // Results: the edges, so that nothing of them takes registers any more, and the vectors, a few at a time. Where
+  // registers are no matter, what the vectors need is under way before the edges.
   constexpr bool kUnderWay = kLate && kChunks * Op::kColumns <= kAhead;
   if constexpr (kUnderWay) load_along(0);
 #pragma unroll

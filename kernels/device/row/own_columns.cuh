@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The columns of a thread that keeps them for several rows, of which all start equally far from a vector: of ragged rows every
-// kVec-th does. Where its vectors lie is found once, and the tensors along the columns are read and put together once.
+// The columns of a thread that keeps them for several rows, of which all start equally far from a vector: of ragged
+// rows every kVec-th does. Where its vectors lie is found once, and the tensors along the columns are read and put
+// together once.
 //
 //   thread t of a block's row    vectors t, t + n, t + 2 n, … with n threads in all blocks of the row; `chunks` of them
 //   edges (span.cuh)             are the first block's
@@ -20,7 +21,7 @@
 
 namespace tilewright::row {
 
-// Of blocks that have kThreadsPerRow threads for a row.
+// The columns of a thread, where blocks have kThreadsPerRow threads for a row.
 template <class Config, class Op, int kThreadsPerRow>
 class OwnColumns {
   using T = typename Op::T;
@@ -46,11 +47,11 @@ class OwnColumns {
 
  public:
   enum : int { kValues = kHeld + kEdges, kLanes = kThreadsPerRow < kWarpSize ? kThreadsPerRow : kWarpSize };
-  // The elements of one row as they come.
+  // The elements of one row, as loaded.
   using Vectors = Packed<T, kVec>[Op::kInputs][kChunks];
   using Edges = Packed<T, 1>[Op::kInputs][at_least_one(kEdges)];
 
-  // Of thread `thread` of the block of that rank in its cluster, and of rows such as `row`.
+  // For `thread` of the block of that rank in its cluster, and rows such as `row`.
   __device__ __forceinline__ OwnColumns(const Op& op, i64 row, int width, int thread, int rank)
       : op_(op), width_(width), thread_(thread), rank_(rank), span_(op.tensors.outputs[0].row(row), width) {
     column_ = span_.column(rank * kThreadsPerRow + thread);
@@ -66,12 +67,12 @@ class OwnColumns {
   }
 
   __device__ __forceinline__ bool has(int chunk) const { return has_[chunk]; }
-  // Of row `r` of that input.
+  // A chunk's vector in row `r` of that input.
   __device__ __forceinline__ const T* vector(int input, i64 r, int chunk) const {
     return op_.tensors.inputs[input].row(r) + column_ + chunk * kStride;
   }
 
-  // Row `r`, if it is there.
+  // Loads row `r`, if it is there.
   __device__ __forceinline__ void load(i64 r, bool there, Vectors& to) const {
 #pragma unroll
     for (int input = 0; input < Op::kInputs; ++input) {
@@ -93,7 +94,7 @@ class OwnColumns {
     }
   }
 
-  // The tensors along the columns, and how many elements of a row the lanes have together.
+  // Loads the tensors along the columns; take_along() puts them together, and counts the lanes' elements of a row.
   __device__ __forceinline__ void load_along() {
 #pragma unroll
     for (int c = 0; c < Op::kColumns; ++c) {
@@ -124,7 +125,7 @@ class OwnColumns {
     for (int e = 0; e < kEdges; ++e) count_ += rank_ == 0 ? lanes_below(span_.edges(), e * kThreadsPerRow) : 0;
   }
 
-  // The values of a row.
+  // Computes the values of a row.
   __device__ __forceinline__ void values(const Vectors& vectors, float (&to)[kValues]) const {
 #pragma unroll
     for (int chunk = 0; chunk < kChunks; ++chunk) values_of(op_, vectors, chunk, to, chunk * kVec);
@@ -134,13 +135,13 @@ class OwnColumns {
     for (int e = 0; e < kEdges; ++e) values_of(op_, edges, e, to, kHeld + e);
   }
 
-  // What the lanes that share a row know of it; may change the values.
+  // The partial of the lanes that share a row; may change the values.
   __device__ __forceinline__ Partial partial(float (&values)[kValues]) const {
     const auto valid = valid_if<kVec, kHeld>([&](int k) { return k < kHeld ? has(k / kVec) : has_edge_[k - kHeld]; });
     return EvenlyOf<typename Op::Statistics>::template of_registers<kLanes>(values, valid, count_);
   }
 
-  // The results of row `r`, from its values and from what is known of it.
+  // Writes the results of row `r`, from its values, the lanes' partial and the row's.
   __device__ __forceinline__ void write(i64 r, const float (&values)[kValues], const Partial& own,
                                         const Partial& whole) const {
     const auto scale = op_.template scale<true>(own, whole, width_);

@@ -47,11 +47,11 @@ requires(Config::aside == 1) class OwnColumns<Config, Op, kThreadsPerRow> {
 
  public:
   enum : int { kValues = kHeld + 1 };
-  // The elements of one row as they come.
+  // The elements of one row, as loaded.
   using Vectors = Packed<T, kVec>[Op::kInputs][kChunks];
   using Edges = Packed<T, 1>[Op::kInputs][1];
 
-  // Of thread `thread` of the block of that rank in its cluster, and of rows such as `row`.
+  // For `thread` of the block of that rank in its cluster, and rows such as `row`.
   __device__ __forceinline__ OwnColumns(const Op& op, i64 row, int width, int thread, int rank)
       : op_(op), width_(width), thread_(thread), rank_(rank), span_(op.tensors.outputs[0].row(row), width) {
     column_ = span_.column(rank * kThreadsPerRow + thread);
@@ -63,7 +63,7 @@ requires(Config::aside == 1) class OwnColumns<Config, Op, kThreadsPerRow> {
     }
   }
 
-  // Row `r`, if it is there.
+  // Loads row `r`, if it is there.
   __device__ __forceinline__ void load(i64 r, bool there, Vectors& to) const {
 #pragma unroll
     for (int input = 0; input < Op::kInputs; ++input) {
@@ -127,7 +127,7 @@ requires(Config::aside == 1) class OwnColumns<Config, Op, kThreadsPerRow> {
     for (int chunk = 0; chunk < kChunks; ++chunk) count_ += kVec * lanes_below(span_.vectors() - first_of(chunk));
   }
 
-  // The values of a row.
+  // Computes the values of a row.
   __device__ __forceinline__ void values(const Vectors& vectors, float (&to)[kValues]) const {
 #pragma unroll
     for (int chunk = 0; chunk < kChunks; ++chunk) values_of(op_, vectors, chunk, to, chunk * kVec);
@@ -136,13 +136,13 @@ requires(Config::aside == 1) class OwnColumns<Config, Op, kThreadsPerRow> {
     values_of(op_, edges, 0, to, kHeld);
   }
 
-  // What the lanes of a warp know of their row; may change the values.
+  // The partial of a warp's lanes; may change the values.
   __device__ __forceinline__ Partial partial(float (&values)[kValues]) const {
     const auto valid = valid_if<kVec, kHeld>([&](int k) { return k < kHeld ? has_[k / kVec] : has_edge_; });
     return EvenlyOf<typename Op::Statistics>::template of_registers<kWarpSize>(values, valid, count_);
   }
 
-  // The results of row `r`, from its values and from what is known of it.
+  // Writes the results of row `r`, from its values, the lanes' partial and the row's.
   __device__ __forceinline__ void write(i64 r, const float (&values)[kValues], const Partial& own,
                                         const Partial& whole) const {
     const auto scale = op_.template scale<true>(own, whole, width_);

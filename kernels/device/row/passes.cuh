@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A row that is gone through twice by the threads of a block: once for its statistics, once for its results. Thread t has
-// the vectors begin + t, begin + t + threads, … of both passes. A Source gives the vector `i` of input `k`: load(k, i).
+// A row that is gone through twice by the threads of a block: once for its statistics, once for its results. Thread t
+// has the vectors begin + t, begin + t + threads, … of both passes. A Source gives the vector `i` of input `k`: load(k,
+// i).
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
@@ -13,7 +14,7 @@
 
 namespace tilewright::row {
 
-// What the passes over a row go over: the vectors [begin, end) of its span.
+// The range of a pass: the vectors [begin, end) of the row's span.
 template <class Index>
 struct Range {
   Index begin;
@@ -47,7 +48,8 @@ __device__ __forceinline__ typename Op::Statistics::Partial first_pass(const Op&
   return partial;
 }
 
-// The results of the range; `results` starts at the row's first vector. In place, a thread reads its vectors before it writes them, and no other thread reads them.
+// The results of the range; `results` starts at the row's first vector. In place, a thread reads its vectors before it
+// writes them, and no other thread reads them.
 template <class Config, class Op, class Index, class Source, class Row, class Scale>
 __device__ __forceinline__ void second_pass(const Op& op, const Range<Index>& range, const Source& source,
                                             const Row& results, const Scale& scale) {
@@ -86,7 +88,7 @@ class Edges {
     kCount = ceil_div<int>(RowSpan::kMaxEdges, kThreads),
   };
 
-  // Of row `r`, or of no row unless `present`.
+  // Loads those of row `r`, or none unless `present`.
   __device__ __forceinline__ Edges(const Op& op, i64 r, const RowSpan& span, bool present)
       : count_(present ? span.edges() : 0) {
 #pragma unroll

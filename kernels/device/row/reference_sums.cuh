@@ -3,9 +3,9 @@
 
 #include "device/config.cuh"
 
-// Sums of references, which are one kernel each: many threads add to one output in fp64. What nobody has added to yet is a
-// NaN, as outputs are before a reference runs, so that nothing need be cleared. The order is open, and shows in the last
-// bits of fp64 alone.
+// Sums in a reference, which is one kernel: many threads add to one output in fp64. An output is NaN before a reference
+// runs, and the first addition replaces it, so nothing need be cleared. The order of additions is open, and shows in
+// the last bits of fp64 alone.
 
 namespace tilewright::row {
 

@@ -10,13 +10,13 @@
 
 namespace tilewright::row {
 
-// How a row of `Op`, of kLeastWidth columns or more, is divided. Its inputs and outputs are aligned alike, its tensors along
-// the columns are not.
+// The span of a row of `Op`, of kLeastWidth columns or more. Its inputs and outputs are aligned alike, its tensors
+// along the columns are not.
 template <class Op, int kVec, bool kRagged, class Index, int kLeastWidth = 0>
 using SpanOf = Span<kVec, kRagged, Index, kRagged && (Op::kColumns > 0) ? margin_of<kVec>() : 0, kLeastWidth>;
 
-// Where a thread reads along the columns of a row of `Op`, and writes. Vectors are named by how many elements, a multiple
-// of kVec, they lie ahead of the thread's first.
+// Where a thread reads along the columns of a row of `Op`, and writes. Vectors are named by how many elements, a
+// multiple of kVec, they lie ahead of the thread's first.
 template <class Op, int kVec, bool kRagged>
 struct ResultRow {
   using T = typename Op::T;
@@ -37,8 +37,8 @@ struct ResultRow {
     for (int o = 0; o < Op::kOutputs; ++o) outputs[o] = op.tensors.outputs[o].row(r) + column;
   }
 
-  // What the tensors along the columns have for one vector. To be loaded for several vectors ahead of their stores, which
-  // loads do not pass.
+  // The elements along the columns of one vector. Load those of several vectors ahead of their stores: loads do not
+  // pass stores.
   struct Along {
     typename Reader::Vectors columns[at_least_one(Op::kColumns)];
   };
@@ -48,8 +48,8 @@ struct ResultRow {
     for (int c = 0; c < Op::kColumns; ++c) along.columns[c] = columns[c].load(ahead);
   }
 
-  // The same by way of shared memory, where the vectors of two tensors lie `stride` vectors apart: no register is taken while
-  // they are under way. They end with ptx::cp_async_wait.
+  // The same by way of shared memory, where the vectors of two tensors lie `stride` vectors apart: copies under way
+  // take no registers. They end with ptx::cp_async_wait.
   __device__ __forceinline__ void copy_along(typename Reader::Vectors* to, int stride, i64 ahead) const {
 #pragma unroll
     for (int c = 0; c < Op::kColumns; ++c) columns[c].copy(to + c * stride, ahead);
@@ -71,7 +71,7 @@ struct ResultRow {
     for (int o = 0; o < Op::kOutputs; ++o) tilewright::store_vector(outputs[o] + ahead, from_float<T>(results[o]));
   }
 
-  // What the tensors along the columns have for the element at `column`.
+  // The elements along the columns at `column`.
   struct AlongElement {
     T columns[at_least_one(Op::kColumns)];
   };

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Row ops with a weight a column whose results need all of their inputs and a few sums over the row, and which leave sums
-// over all rows, a column each, as gradients do. A group of threads, of a block or of a cluster, has a row, and the same
-// columns of every row that it gets: so sums over rows stay in registers, and leave the block once (column_sums.cuh adds what
-// the blocks leave). Rows are on their way to shared memory while others are worked on; a thread copies what it will read
-// itself, so that no barrier is needed for that.
+// Row ops with a weight a column whose results need all inputs and a few sums over the row, and which leave sums over
+// all rows, a column each, as gradients do. A group of threads, of a block or of a cluster, has a row at a time, and
+// the same columns of each: sums over rows stay in registers, and leave the block once (column_sums.cuh adds them).
+// Rows are on their way to shared memory while others are worked on. A thread copies what it alone will read, which
+// needs no barrier.
 //
 //   stage 0   input 0: v0 v1 v2 …   input 1: v0 v1 v2 …        a ring of `stages` rows; vi is thread i's vector
 //   stage 1   input 0: v0 v1 v2 …   input 1: v0 v1 v2 …
@@ -14,12 +14,12 @@
 //
 //   T, kInputs                        element type; how many matrices it reads, beside one that it writes
 //   kCentred                          whether its sums are around a value of the row: its first element of input 0
-//   kValues, kSums                    how many sums over a row it needs, a power of two; how many sums over rows it leaves
+//   kValues, kSums                    how many sums over a row it needs, a power of two, and over rows it leaves
 //   tensors                           RowTensors<T, kInputs, 1, 1>
-//   add(in, weight, shift, values)    what an element adds to the row's sums: nothing, where all inputs are 0 but for the
-//                                     shift as input 0
+//   add(in, weight, shift, values)    what an element adds to the row's sums: nothing, where input 0 is the shift and
+//                                     the others are 0
 //   scale(values, shift, width)       what the results of a row share
-//   result(in, weight, scale, added)  of an element; and what it adds to the sums over rows
+//   result(in, weight, scale, added)  the result of an element, and what it adds to the sums over rows
 //
 // An output may be an input: a thread writes only elements that it alone has read. sm_80 and later, clusters sm_90.
 
@@ -38,9 +38,9 @@
 
 namespace tilewright::row {
 
-// Sums of kCount values (a power of two) over kLanes neighbouring lanes. Halves of the lanes take over halves of the values
-// first, so that of four values over a warp 6 shuffles bring one to each lane, where a butterfly a value takes 20. Lane i
-// gets that of value i / (kLanes / kCount).
+// Sums of kCount values (a power of two) over kLanes neighbouring lanes. Halves of the lanes take over halves of the
+// values first, so that of four values over a warp 6 shuffles bring one to each lane, where a butterfly a value takes
+// 20. Lane i gets that of value i / (kLanes / kCount).
 template <int kLanes, int kCount>
 __device__ __forceinline__ float sums_by_lanes(const float (&values)[kCount]) {
   static_assert(kLanes >= kCount, "a value is at least a lane's");
@@ -77,7 +77,7 @@ struct Sums {
     }
     return all;
   }
-  // Of all of kSlots partials in shared memory, a power of two.
+  // Adds up kSlots partials in shared memory, a power of two.
   template <int kSlots>
   __device__ static __forceinline__ Partial over_slots(const Partial* slots) {
     constexpr int kLanes = kSlots < kWarpSize ? kSlots : kWarpSize;
@@ -92,13 +92,13 @@ struct Sums {
   }
 };
 
-// How the warps of a row tell each other, send before receive, for kGroups rows side by side in a block; with a cluster, in
-// all of its blocks: each warp stores its sums into the shared memory of all, where an mbarrier counts the bytes. A block
+// The exchange of sums between the warps of a row, send before receive, for kGroups rows side by side in a block. In a
+// cluster each warp stores its sums into the shared memory of all blocks, where an mbarrier counts the bytes. A block
 // that has heard from all may end, since nothing is under way to it any more. Rows are numbered from 0.
 //
-// kRing slots are used in turn, and a row may be sent before the last one is received. A warp that sends row + 2 has
-// received the row, and so every other one has sent it, and received row − 2. So what is not read yet is of row − 1 and
-// later: 4 slots are enough.
+// Rows use kRing slots in turn, and may be sent before the last one is received. A warp that sends row + 2 has received
+// the row, so each other warp has sent it, and has received row − 2. Unread slots are of row − 1 and later: 4 are
+// enough.
 template <class RowSums, int kWarps, int kGroups, int kCluster>
 class RowTalk {
  public:
@@ -121,7 +121,7 @@ class RowTalk {
     }
   }
 
-  // By all threads; `mine` is the warp's.
+  // All threads call; `mine` is the warp's.
   __device__ __forceinline__ void send(const Partial& mine, i64 row) {
     const int slot = static_cast<int>(row % kRing);
     const int warp = static_cast<int>(threadIdx.x) / kWarpSize, lane = static_cast<int>(threadIdx.x) % kWarpSize;
@@ -173,7 +173,7 @@ class RowTalk {
   bool met_ = false;  // whether all blocks of the cluster are known to run
 };
 
-// What is kept as it was loaded must be widened anew behind this: the compiler would keep all of it in fp32.
+// Makes the compiler widen values anew that are kept as they were loaded; it would keep all of them in fp32.
 template <class T, int kVec, int kChunks>
 __device__ __forceinline__ void keep_narrow(Packed<T, kVec> (&vectors)[kChunks]) {
   struct Words {
@@ -188,12 +188,12 @@ __device__ __forceinline__ void keep_narrow(Packed<T, kVec> (&vectors)[kChunks])
   }
 }
 
-// Config: num_warps, rows_per_block, batch, vec, chunks, stages, ahead, blocks; static_dims with cols; cluster. With ahead=1
-// a row's sums are sent before the last row's are awaited, and its elements taken from shared memory twice. Thread t of a
-// row has its vectors t, t + cluster · threads_per_row, … (chunks of them), of `batch` rows at once, whose sums go together.
-// Shared memory: what warps and blocks tell each other, then, where sums are centred, the first element of each row on its
-// way for each group of lanes, both together rounded up to 128 bytes; then the ring. Behind the last row the sums over rows
-// of rows_per_block groups are there.
+// Config: num_warps, rows_per_block, batch, vec, chunks, stages, ahead, blocks; static_dims with cols; cluster. With
+// ahead=1 a row's sums are sent before the last row's are awaited, and its elements taken from shared memory twice.
+// Thread t of a row has its vectors t, t + cluster · threads_per_row, … (chunks of them), of `batch` rows at once,
+// whose sums go together. Shared memory: what warps and blocks tell each other, then, where sums are centred, the first
+// element of each row on its way for each group of lanes, both together rounded up to 128 bytes; then the ring. Behind
+// the last row the sums over rows of rows_per_block groups are there.
 template <class Config, class Op>
 class RingRows {
   using T = typename Op::T;
@@ -285,7 +285,7 @@ class RingRows {
     return reinterpret_cast<u32*>(shared_ + kTalkBytes) + (stage * kBatch + b) * kGroups + threadIdx.x / kLanes;
   }
 
-  // Of the rows first + group, and batch - 1 more. All lanes have read what the stage had.
+  // Starts the copies of row first + group and of batch - 1 more, into a stage that all lanes have read.
   __device__ __forceinline__ void fetch(i64 first, int stage) {
     i64 row = first + group_;
 #pragma unroll
@@ -335,14 +335,14 @@ class RingRows {
     return pack(zeros);
   }
 
-  // This thread's copies have ended. Where lanes have one first element, it was copied by one of them.
+  // Waits for this thread's copies; where lanes share a first element, for those of the warp, of which one copied it.
   template <int kGroupsLeft>
   __device__ static __forceinline__ void wait_for_rows() {
     ptx::cp_async_wait<kGroupsLeft>();
     if constexpr (Op::kCentred) __syncwarp();
   }
 
-  // Of a block's rows the first is one.
+  // Whether row `b` of the batch is there. With one row a block the first always is.
   __device__ __forceinline__ bool is_row(i64 first, int b) const {
     return (kRows == 1 && b == 0) || first + group_ + b * step_ < rows_;
   }
@@ -367,7 +367,7 @@ class RingRows {
     }
   }
 
-  // Of rows: what the warp knows of them.
+  // The warp's sums of rows.
   __device__ __forceinline__ Partial sums_of(const Held& held, const float (&shifts)[kBatch]) {
     narrow_weights();
     Partial mine{};
@@ -475,7 +475,7 @@ class RingRows {
     }
   }
 
-  // What the block has of sums over rows: that of its groups, in their order.
+  // Writes the block's sums over rows: those of its groups, in their order.
   __device__ __forceinline__ void leave_sums() {
     if (threadIdx.x == 0 && blockIdx.x == 0) *partials_.parts = parts_;
 #pragma unroll

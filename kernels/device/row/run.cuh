@@ -10,7 +10,7 @@
 
 namespace tilewright::row {
 
-// For __launch_bounds__: how many blocks an SM should hold, where the config says how many warps.
+// How many blocks an SM should hold, where the config says how many warps, for __launch_bounds__.
 template <class Config>
 __device__ constexpr int blocks_per_sm() {
   if constexpr (requires { Config::warps_per_sm; }) {

@@ -3,27 +3,27 @@
 
 // The columns of one row as whole vectors at vector-aligned addresses, and the edges beside them, one element each:
 //
-//   row of y    | e e | v v v v | v v v v | v v v v | e |      edge 0, 1: before the first vector; edge 2: behind the last
+//   row of y    | e e | v v v v | v v v v | v v v v | e |    edges 0, 1: before the first vector; 2: behind the last
 //   aligned     …     ^         ^         ^         ^
 //
-// The vectors are placed for the tensor that is written; other tensors hold the same columns at addresses that need not be
-// aligned (device/unaligned.cuh), and kMargin elements beside a vector, which are read with it there, lie in the row, too.
-// Where every row starts and ends on a vector (kRagged = false) there are no edges.
+// The vectors are placed for the tensor that is written; other tensors hold the same columns at addresses that need not
+// be aligned (device/unaligned.cuh), and kMargin elements beside a vector, which are read with it there, lie in the
+// row, too. Where every row starts and ends on a vector (kRagged = false) there are no edges.
 
 #include "device/config.cuh"
 #include "device/unaligned.cuh"
 
 namespace tilewright::row {
 
-// A row has kLeastWidth columns or more: where these are as many as there may be edges, it is not tested whether it has any
-// vectors, a test that costs a kernel that holds its row dozens of registers.
+// A row has kLeastWidth columns or more. Where these are as many as the most edges, no test asks whether there are
+// vectors: it would cost a kernel that holds its row dozens of registers.
 template <int kVec, bool kRagged, class Index, int kMargin = 0, int kLeastWidth = 0>
 class Span {
  public:
   enum : int { kMaxEdges = kRagged ? 2 * (kVec - 1 + kMargin) : 0 };
   static_assert(kMargin <= kVec, "margins are narrower than a vector");
 
-  // Of nothing: no vectors and no edges.
+  // No vectors and no edges.
   __device__ __forceinline__ Span() : head_(0), vectors_(0), edges_(0) {}
 
   template <class T>
@@ -58,23 +58,23 @@ class Span {
   int edges_;
 };
 
-// A row that is read by the vectors of a span: a row of a matrix, or a tensor along the columns such as a weight. All of
-// its vectors lie equally far from an aligned address.
+// A row that is read by the vectors of a span: a row of a matrix, or a tensor along the columns such as a weight. All
+// of its vectors lie equally far from an aligned address.
 template <class T, int kVec, bool kRagged, Load How = Load::kDefault>
 class RowReader {
  public:
   using Vectors = typename Skew<T, kVec, !kRagged>::Vectors;
 
-  // Of nothing.
+  // Reads nothing.
   __device__ __forceinline__ RowReader() : aligned_(nullptr) {}
-  // Of the vectors at `begin`, `begin` + kVec, …
+  // Reads the vectors at `begin`, `begin` + kVec, …
   __device__ __forceinline__ explicit RowReader(const T* begin) : skew_(begin), aligned_(skew_.aligned(begin)) {}
 
   // Starts to load the vector that lies `ahead` elements, a multiple of kVec, behind the first.
   __device__ __forceinline__ Vectors load(i64 ahead) const { return skew_.template load<How>(aligned_ + ahead); }
-  // Starts to copy it to shared memory.
+  // Starts to copy that vector to shared memory.
   __device__ __forceinline__ void copy(Vectors* to, i64 ahead) const { skew_.copy(to, aligned_ + ahead); }
-  // That vector, once it is needed.
+  // That vector, when it has arrived.
   __device__ __forceinline__ Packed<T, kVec> take(const Vectors& from) const { return skew_.take(from); }
 
  private:

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The skeleton of a row op whose rows live in shared memory, brought there by asynchronous copies and gone through twice.
-// Registers hold next to nothing, so that many bytes are under way on each SM.
+// The skeleton of a row op whose rows live in shared memory, brought there by asynchronous copies and gone through
+// twice. Registers hold next to nothing, so that many bytes are under way on each SM.
 //
-//   Config    num_warps, vec (16 bytes), unroll, ragged, bulk, stages; cluster, if rows are split; static_dims with cols
+//   Config    num_warps, vec (16 bytes), unroll, ragged, bulk, stages; cluster if rows are split; static_dims with cols
 //   bulk      1: one thread starts bulk copies (sm_90); 0: each thread copies what it will read, by cp.async (sm_80)
-//   stages    1: a block a row. 3 or more: resident blocks go through rows in a ring of stages, and keep the tensors along
-//             the columns in shared memory, too
+//   stages    1: a block a row. 3 or more: resident blocks go through rows in a ring of stages, and keep the tensors
+//             along the columns in shared memory, too
 //   cluster   a row is split over so many blocks, which exchange their statistics (sm_90)
 //   shared    | Header … 2048 | stage 0: input 0, input 1 … | stage 1 … | columns      each part padded to 128 bytes
 //
@@ -102,7 +102,7 @@ class Staged {
     }
   };
 
-  // Where a row is, and what of it is this block's.
+  // The place of a row, and this block's share of it.
   struct Row {
     RowSpan span;
     Range<int> range;
@@ -115,7 +115,7 @@ class Staged {
     return {span, range, Source{stage_storage(stage), input_bytes(), begin}};
   }
 
-  // One row and no more.
+  // Works on one row.
   __device__ __forceinline__ void one_row(i64 r) {
     fetch(r, 0);
     const Row own = row(r, 0);
@@ -127,8 +127,8 @@ class Staged {
     write(r, own, edges, mine, whole, Results(op_, r, own.span.column(0)));
   }
 
-  // The rows first, first + step, … While a row's statistics travel, the next row is gone through for the first time, and
-  // those after it are under way.
+  // Works on the rows first, first + step, … While a row's statistics travel, the next row has its first pass, and
+  // copies of later ones are under way.
   __device__ __forceinline__ void ring(i64 first, i64 step) {
     for (int stage = 0; stage < kStages; ++stage) fetch(first + stage * step, stage);
     const Along along(op_, storage_ + kHeaderBytes + kStages * stage_bytes(), rank_ * each_, each_, width_, thread_);
@@ -166,7 +166,7 @@ class Staged {
     }
   }
 
-  // What the block keeps of the tensors along the columns: those of its vectors, and of one more, into which ragged rows reach.
+  // The tensors along the columns: those of the block's vectors, and of one more, into which ragged rows reach.
   struct Along {
     const T* bases[at_least_one(Op::kColumns)];  // as if the whole tensor lay there
 
@@ -192,7 +192,7 @@ class Staged {
     return storage_ + kHeaderBytes + stage * stage_bytes();
   }
 
-  // Barriers, which the asynchronous copies and the other blocks of the cluster must see.
+  // Makes the barriers, which the asynchronous copies and the other blocks of the cluster must see.
   __device__ __forceinline__ void init() {
     if constexpr (kBulk || kCluster > 1) {
       if (thread_ == 0) {
@@ -230,7 +230,7 @@ class Staged {
     }
   }
 
-  // Until the copies of a stage have landed. What a thread copied itself, it alone reads.
+  // Waits until the copies of a stage have landed. A thread alone reads what it copied itself.
   __device__ __forceinline__ void wait(int stage, u32 phase) {
     if constexpr (kBulk) {
       ptx::mbarrier_wait(&header_.full[stage], phase);
@@ -239,7 +239,7 @@ class Staged {
     }
   }
 
-  // Pass one: what this warp knows of the row.
+  // Pass one: this warp's partial of the row.
   __device__ __forceinline__ Partial known(const Row& own, const RowEdges& edges) const {
     Partial mine = first_pass<Config>(op_, own.range, own.source);
     edges.first_pass(mine);

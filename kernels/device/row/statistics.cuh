@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Statistics of a row, gathered by many threads. Each is a class with a Partial, what is known of some of the elements, and
+// Statistics of a row, gathered by many threads. Each is a class with a Partial, what is known of some of the elements,
+// and
 //
-//   nothing()                        of no elements
-//   of_registers<kLanes>(v, valid, n)   of the values v[] of kLanes neighbouring lanes, n of them valid in all; the same in
-//                                    all lanes; may change v
-//   add(partial, v, valid)           takes in more values of one thread; may change v
-//   over_lanes<kLanes>(partial)      of kLanes neighbouring lanes, from that of each; the same in all of them
+//   nothing()                           of no elements
+//   of_registers<kLanes>(v, valid, n)   of the values v[] of kLanes neighbouring lanes, n of them valid in all; the
+//                                       same in all lanes; may change v
+//   add(partial, v, valid)              takes in more values of one thread; may change v
+//   over_lanes<kLanes>(partial)         of kLanes neighbouring lanes, from that of each; the same in all of them
 //
-// valid(k) says whether v[k] is an element of the row; those that are not hold the op's pad(). This file has that, and the
-// step from warps to a block; exchange.cuh has the one from blocks to a cluster.
+// valid(k) says whether v[k] is an element of the row; those that are not hold the op's pad(). This file has that, and
+// the step from warps to a block; exchange.cuh has the one from blocks to a cluster.
 
 #include "device/config.cuh"
 
@@ -33,13 +34,14 @@ __device__ __forceinline__ Valid<kGroup, kGrouped, Test> valid_if(Test test) {
   return Valid<kGroup, kGrouped, Test>(test);
 }
 
-// Of all of kCount partials in shared memory, a power of two: each lane takes one.
+// Merges kCount partials in shared memory, a power of two: each lane takes one.
 template <class Statistics, int kCount>
 __device__ __forceinline__ typename Statistics::Partial over_slots(const typename Statistics::Partial* slots) {
   return Statistics::template over_lanes<kCount>(slots[threadIdx.x % kCount]);
 }
 
-// Of the kWarps warps that share a row; `slots` has an entry for each. Every thread of the block must call.
+// Merges the partials of the kWarps warps that share a row; `slots` has an entry for each. Every thread of the block
+// must call.
 template <class Statistics, int kWarps>
 __device__ __forceinline__ typename Statistics::Partial merge_warps(typename Statistics::Partial mine,
                                                                     typename Statistics::Partial* slots, int warp) {

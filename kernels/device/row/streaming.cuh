@@ -53,7 +53,7 @@ __device__ __forceinline__ void streaming(const Op& op, i64 rows, i64 cols) {
     }
     const Edges<Config, Op, RowSpan> edges(op, r, span, true);
 
-    // Pass one: what is known of the row. The slots of two rows in a row differ, so that one barrier is enough.
+    // Pass one: the partial of the row. Neighbouring rows have different slots, so that one barrier is enough.
     Partial mine = first_pass<Config>(op, whole_row, source);
     edges.first_pass(mine);
     mine = Statistics::template over_lanes<kWarpSize>(mine);

@@ -3,16 +3,17 @@
 
 // What a row op is to the skeletons of this folder (onchip, staged, streaming): a class with these members.
 //
-//   T, kInputs, kColumns, kOutputs   element type; how many matrices it reads, tensors along the columns, matrices it writes
+//   T, kInputs, kColumns, kOutputs   element type; matrices it reads, tensors along the columns, matrices it writes
 //   tensors                          RowTensors<T, kInputs, kColumns, kOutputs>
-//   Statistics                       what it must know of a whole row (moments.cuh, mean_square.cuh): see statistics.cuh
-//   pad()                            an element of the first input that, with 0 for the others, has a value that counts for
+//   Statistics                       its statistics of a row (statistics.cuh), such as moments.cuh or mean_square.cuh
+//   pad()                            an element of the first input whose value, with 0 for the other inputs, counts for
 //                                    nothing in the statistics
 //   value(in)                        the value of one element, from the elements of the inputs
 //   scale<kHeld>(own, whole, width)  what the results of a row share, from its statistics; `own` is those of the lanes
 //   results<kHeld>(values, scale, columns, out)   some neighbouring elements of each output: out[kOutputs][kCount]
 //
-// kHeld says that the values were held in registers, where the statistics may have changed them, and not computed again.
+// kHeld says that the values were held in registers, where the statistics may have changed them, and not computed
+// again.
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
@@ -54,8 +55,8 @@ __device__ __forceinline__ Packed<typename Op::T, kVec> pad_of(int input) {
   return pack(pad);
 }
 
-// The values of the elements of one vector, number `i` of those that were loaded of each input, into `values` from index
-// `at` on.
+// The values of the elements of one vector, number `i` of those that were loaded of each input, into `values` from
+// index `at` on.
 template <class Op, int kVec, int kVectors, int kCount>
 __device__ __forceinline__ void values_of(const Op& op,
                                           const Packed<typename Op::T, kVec> (&loaded)[Op::kInputs][kVectors], int i,

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// How the warps of a cluster tell each other what they know of a row, without a barrier of a block: each warp stores its
-// partial into the shared memory of all blocks, where an mbarrier counts the bytes. send(partial, row), and after some other
-// work receive(row), which gives every thread the partial of all. Rows are numbered from 0. A block that has heard from all
-// may end, since nothing is under way to it any more.
+// The exchange of a row's partials between the warps of a cluster, without a barrier of a block: send(partial, row),
+// other work, then receive(row), which gives each thread the partial of all. Each warp stores its partial into the
+// shared memory of all blocks, where an mbarrier counts the bytes. Rows are numbered from 0. A block that has heard
+// from all may end, since nothing is under way to it any more.
 //
-// Four slots are used in turn, which are enough where a warp sends at most one row before it receives the last (exchange.cuh).
+// Rows use four slots in turn, which are enough where a warp sends at most one row before it receives the last
+// (exchange.cuh).
 
 #include "device/config.cuh"
 #include "device/ptx/cluster.cuh"
@@ -29,16 +30,16 @@ class WarpTalk {
 
   __device__ __forceinline__ explicit WarpTalk(Storage& storage) : storage_(storage), met_(false) {}
 
-  // By one thread, before the fence and the barrier that make mbarriers known.
+  // One thread calls, before the fence and the barrier that make mbarriers known.
   __device__ __forceinline__ void init() {
 #pragma unroll
     for (int slot = 0; slot < kRing; ++slot) ptx::mbarrier_init(&storage_.arrived[slot], 1);
   }
 
-  // By all threads, after that. What comes until the first send runs while the other blocks get there.
+  // All threads call, after that. Work before the first send hides the wait for the other blocks.
   __device__ __forceinline__ void prepare() { ptx::cluster_arrive(); }
 
-  // By all threads; `mine` is the warp's.
+  // All threads call; `mine` is the warp's partial.
   __device__ __forceinline__ void send(const Partial& mine, i64 row) {
     const int slot = static_cast<int>(row % kRing);
     if (!met_) ptx::cluster_wait();

@@ -96,8 +96,8 @@ __device__ __forceinline__ void store_results(const Op& op, const InputVectors<O
   }
 }
 
-// A row by all threads of a block, its vectors those of `span` and what is left by single elements. `slots` are num_warps
-// partials, others than those of the row before.
+// Works on a row by all threads of a block: the vectors of `span`, and single elements for the rest. `slots` are
+// num_warps partials, others than those of the row before.
 template <class Config, int kUnroll, class Op, class RowSpan>
 __device__ __forceinline__ void reread_row(const Op& op, const RowSpan& span, i64 r, i64 cols,
                                            TermSum::Partial* slots) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A skeleton more for the ops of weighed.cuh: `cluster`, in which the blocks of a cluster share a row, each thread holding a
-// part of it in registers as it was loaded: rows that one block cannot hold are read once, too. Its space is in
+// `cluster`, a third skeleton for the ops of weighed.cuh. The blocks of a cluster share a row, and each thread holds a
+// part of it in registers as it was loaded, so that rows that one block cannot hold are read once, too. Its space is in
 // weighed_cluster.toml beside it. sm_90 and later.
 
 #include "device/ptx/fence.cuh"

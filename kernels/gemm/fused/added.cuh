@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The sums of the norms behind a gemm, s = a · bᵀ + bias + residual, and the norm of s's rows as a kernel behind them, which may
-// start while they end and then waits for them.
+// The sums of the norms behind a gemm, s = a · bᵀ + bias + residual, and the norm of s's rows as a kernel behind them,
+// which may start while they end and then waits for them.
 
 #include "config.cuh"
 #include "device/ptx/grid_dependency.cuh"
@@ -65,7 +65,8 @@ __device__ __forceinline__ void rows_onchip(const Op& op, i64 rows, i64 cols) {
   row::onchip<Rows>(op, rows, cols);
 }
 
-// y = norm(s), the last rows first: those that L2 has. `Statistics` says which norm (device/row/norm.cuh); only one has a bias.
+// y = norm(s), the last rows first: those that L2 has. `Statistics` says which norm (device/row/norm.cuh); only one has
+// a bias.
 template <class Config, class Statistics>
 __device__ __forceinline__ void norm_rows(const typename Config::dtype* s, const typename Config::dtype* weight,
                                           const typename Config::dtype* norm_bias, typename Config::dtype* y, float eps,

@@ -7,7 +7,7 @@
 
 namespace tilewright::gemm {
 
-// Asks L2 for a line of each, for some of the blocks.
+// Asks L2 for a line of each tensor, in some of the blocks.
 template <class T>
 __device__ __forceinline__ void ask_for_columns(const T* weight, const T* norm_bias, i64 n) {
   constexpr i64 kLine = 128 / sizeof(T);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What a thread of the wgmma kernel adds to its sums, two neighbours at a time: the bias of its tile, which TileStore brings to
-// shared memory, and the residual, which it brings to registers where there are enough.
+// The addends of a thread of the wgmma kernel, two neighbours at a time: the bias of its tile, which TileStore brings
+// to shared memory, and the residual, which it brings to registers where there are enough.
 
 #include "wgmma.cuh"
 
@@ -25,7 +25,7 @@ struct Addends {
     return row + slab * G::kSlabRows + from.warp * 16 + from.lane / 4 + half * 8;
   }
 
-  // Of the thread's columns in group `group` of 8.
+  // The bias of the thread's columns in group `group` of 8.
   __device__ __forceinline__ void bias(int group, float (&pair)[2]) const {
     to_float(load_packed<2>(&storage.bias[from.warpgroup][group * 8 + lane_column()]), pair);
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// How ops that are a gemm and more take gemm's pieces: those are templates over a config, and what an op does otherwise is a
-// config of its own around the op's, for which a piece is specialised.
+// The configs by which ops around a gemm take gemm's pieces. The pieces are templates over a config; where an op
+// differs, it wraps its config in another one, for which a piece is specialised.
 
 #include "device/config.cuh"
 
@@ -14,7 +14,7 @@ struct Linear : Config {
   static constexpr Name layout{"nt"}, math{"ieee"};
 };
 
-// A product alone: what is done to its sums was done before they are stored.
+// A product alone, whose sums are finished before they are stored.
 template <class Config>
 struct Plain : Config {
   static constexpr Name bias{"no"}, act{"none"}, residual{"no"};

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A gated product, act(a · wgᵀ + bg) · (a · wuᵀ + bu), for mma.cuh and skinny.cuh: tiles have rows of both weights in turns, so
-// that two neighbouring sums are the gate and the up of one column. Where the weights lie, Config::weights says:
+// A gated product, act(a · wgᵀ + bg) · (a · wuᵀ + bu), for mma.cuh and skinny.cuh: tiles have rows of both weights in
+// turns, so that two neighbouring sums are the gate and the up of one column. Where the weights lie, Config::weights
+// says:
 //
 //   split         two matrices
 //   interleaved   one, row 2j a gate and row 2j + 1 an up
@@ -72,7 +73,7 @@ class GatedCopy {
   using T = typename Tile::Element;
 
  public:
-  // Of the sums from `column` and of k from block `block` on.
+  // Begins with the sums from `column` and with block `block` of k.
   __device__ __forceinline__ GatedCopy(const GatedWeights<T>& weights, i64 n, i64 k, i64 column, u32 block, int thread)
       : gate_({weights.gate, n, k, weights.pitch}, column / 2, block, thread),
         up_({weights.up, n, k, weights.pitch}, column / 2, block, thread) {}
@@ -138,7 +139,7 @@ struct GatedResults {
   }
 };
 
-// The same of sums, two for each column: `n` counts those.
+// The same for sums, two for each column: `n` counts sums.
 template <class Config>
 struct Output<Gating<Config>> {
   using T = typename Config::dtype;

@@ -16,7 +16,7 @@ __device__ __forceinline__ void gated_simt(const typename Config::dtype* a,
   simt_tiles<C>(m, n, k, [&](SimtTile<C>& gate, auto& buffers, i64 row, i64 column, u32 blocks) {
     SimtTile<C> up;
     up.thread = gate.thread;
-    // What an operand calls k is the way from row to row here.
+    // The operand's k is the distance from row to row here.
     gate.compute(buffers, {a, m, k}, {weights.gate, n, weights.pitch}, row, column, 0, blocks);
     up.compute(buffers, {a, m, k}, {weights.up, n, weights.pitch}, row, column, 0, blocks);
 #pragma unroll

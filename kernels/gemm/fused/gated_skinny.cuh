@@ -8,7 +8,7 @@
 
 namespace tilewright::gemm {
 
-// As SkinnyCopies, of both weights.
+// SkinnyCopies of both weights.
 template <class Config>
 class GatedSkinnyCopies {
   using G = SkinnyGeometry<Config>;

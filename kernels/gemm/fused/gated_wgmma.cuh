@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Gated products by wgmma.cuh: a tile of b is half a tile of gates and, below it, half a tile of ups. Sum i of a thread and the
-// sum half of them further are then the gate and the up of one column, however the weights lie: the copies see to it.
+// Gated products by wgmma.cuh: a tile of b is half a tile of gates and, below it, half a tile of ups. Sum i of a thread
+// and the sum half of them further are then the gate and the up of one column, however the weights lie: the copies see
+// to it.
 
 #include "device/activation.cuh"
 #include "wgmma.cuh"
@@ -128,7 +129,7 @@ struct GatedTail {
   __device__ __forceinline__ void drain() const { out(map_y).drain(); }
 };
 
-// Maps of the results that are not kept are not looked at.
+// Maps of results that are not kept are not read.
 template <class Config, bool kKeeps>
 __device__ __forceinline__ void gated_wgmma(const TensorMap& map_a, const TensorMap& map_gate, const TensorMap& map_up,
                                             const TensorMap& map_y, const TensorMap& map_kept_gate,

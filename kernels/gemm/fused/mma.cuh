@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The block of mma.cu for ops that are a gemm and more: where b's tiles come from and what becomes of the sums are the op's.
+// The block of mma.cu for ops around a gemm, which bring the copies of b's tiles and the output of the sums.
 
 #include "gemm/mma.cu"
 
 namespace tilewright::gemm {
 
-// How many neighbouring sums a lane must have at least, so that they are elements of the results.
+// The fewest neighbouring sums of a lane that make elements of the results.
 template <class Config>
 inline constexpr int kLeastSums = 1;
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A gemm with residual and the norm of its rows in one kernel: the blocks of a cluster have tiles side by side that cover the
-// rows, one such line of blocks or two. Each warpgroup sends what it knows of its part of each row to the warpgroups with the other parts, lets s leave
-// meanwhile, and then has what y needs, unrounded and still in registers.
+// A gemm with residual and the norm of its rows in one kernel. The blocks of a cluster have tiles side by side that
+// cover the rows, in one line of blocks or two. Each warpgroup sends the statistics of its part of each row to the
+// warpgroups with the other parts, stores s meanwhile, and then makes y from its unrounded sums, which are still in
+// registers.
 //
-//   slots    two, in turns: a block can be two tiles ahead of another, which has read neither, but not three: it needs what
-//            the other sends behind reading them
-//   heard    a barrier for each slot and warpgroup; it counts the bytes that come from all blocks, the own one among them
+//   slots    two, in turns: a block can be two tiles ahead of another, which has read neither, but not three: it needs
+//            what the other sends behind reading them
+//   heard    a barrier for each slot and warpgroup; it counts the bytes from all blocks, the own one among them
 
 #include "added.cuh"
 #include "addends.cuh"
@@ -15,7 +16,8 @@
 
 namespace tilewright::gemm {
 
-// Of a part of a row: its sum and its squares around its mean, or for the root mean square its squares alone.
+// The statistics of a part of a row: its sum and its squares around its mean, or for the root mean square its squares
+// alone.
 template <class Config>
 struct RowShares {
   using G = Geometry<Config>;
@@ -145,7 +147,7 @@ struct NormTail {
     return parts;
   }
 
-  // Of four lanes that have a row, each tells a quarter of the cluster's blocks.
+  // Each of the four lanes that have a row sends to a quarter of the cluster's blocks.
   __device__ __forceinline__ void send(const Parts& parts) const {
     const u32 slot = turn % Shares::kSlots;
     u64* const heard = &storage.heard[slot][from.warpgroup];

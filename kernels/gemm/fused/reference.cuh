@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Products in double for the references of ops that are a gemm and more, an element at a time, of those that gemm's reference
-// would compute (is_sampled).
+// Products in double for the references of ops around a gemm, an element at a time, of the elements that gemm's
+// reference computes (is_sampled).
 
 #include "gemm/reference.cu"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The base of gemm/simt.cu for ops that are a gemm and more: blocks that take tile after tile of 64 × 64, of any shape.
+// The base of gemm/simt.cu for ops around a gemm: blocks that take tile after tile of 64 × 64, of any shape.
 
 #include "gemm/simt.cu"
 

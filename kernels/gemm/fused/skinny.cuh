@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The block of skinny.cu for ops that are a gemm and more: where b's tiles come from and what becomes of the sums are the op's.
+// The block of skinny.cu for ops around a gemm, which bring the copies of b's tiles and the output of the sums.
 
 #include "gemm/skinny.cu"
 

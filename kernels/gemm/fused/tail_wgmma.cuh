@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The block of fused/wgmma.cuh for more tiles than fit at one time: the tiles of the last wave, which would leave most of the
-// device idle, are cut along k into Config::tail parts each, so that all blocks have one. Parts meet in memory (split.cuh).
+// The block of fused/wgmma.cuh for more tiles than fit at one time: the tiles of the last wave, which would leave most
+// of the device idle, are cut along k into Config::tail parts each, so that all blocks have one. Parts meet in memory
+// (split.cuh).
 
 #include "wgmma.cuh"
 
@@ -16,7 +17,8 @@ struct Tailed : Config {
 template <class Config>
 using TailedByMap = LinearByMap<Tailed<Config>>;
 
-// Whole tiles as long as there are some for all clusters, then parts. Where the parts are more than clusters nothing is cut.
+// Whole tiles as long as there are some for all clusters, then parts. Where the parts are more than clusters nothing is
+// cut.
 template <class Config>
 struct Schedule<TailedByMap<Config>> {
   using G = Geometry<TailedByMap<Config>>;

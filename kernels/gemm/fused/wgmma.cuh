@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The block of wgmma.cu for ops that are a gemm and more: Linear<Config>, whose c leaves by tensor copies. What differs is the
-// op's, a class each:
+// The block of wgmma.cu for ops around a gemm: Linear<Config>, whose c leaves by tensor copies. The op brings a class
+// for each part that differs:
 //
 //   load_b(stage, column, k, full, share, mask)   starts the copies of a tile of b, as load_tile does
-//   tail.prefetch(ahead, row, column)             before a tile's products: asks for what is added to them (Tail::Ahead)
+//   tail.prefetch(ahead, row, column)             before a tile's products: asks for their addends (Tail::Ahead)
 //   tail.load(storage, ahead, row, column)        when all products are under way
 //   tail.store(storage, sums, ahead, row, column) the results of a warpgroup's rows
 //   tail.sync(), tail.drain()                     as TileStore has them

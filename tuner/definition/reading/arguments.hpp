@@ -11,9 +11,9 @@ namespace tilewright::reading {
 
 struct ArgumentList {
   std::vector<Argument> args;
-  /// Of each argument's table.
+  /// The place of each argument's table.
   std::vector<Place> places;
-  /// Of each argument whether its role, type and shape are without a mistake.
+  /// Whether each argument's role, type and shape are without a mistake.
   std::vector<bool> sound;
   /// False when a name could not be read: then no argument is called unknown.
   bool complete = true;

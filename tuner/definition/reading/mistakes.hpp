@@ -24,7 +24,7 @@ class Mistakes {
   /// A mistake that leaves everything around it usable, such as a key that nobody asks for.
   void add_aside(Place place, std::string message);
 
-  /// How many values are not usable: a part during whose reading this stays the same can be checked further.
+  /// The number of unusable values: a part during whose reading this stays the same can be checked further.
   [[nodiscard]] std::size_t unusable() const noexcept { return unusable_; }
   [[nodiscard]] const std::string& file() const noexcept { return file_; }
   [[nodiscard]] const std::string& file_of(Place place) const noexcept { return place.file ? *place.file : file_; }

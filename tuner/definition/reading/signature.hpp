@@ -8,7 +8,7 @@
 #include "cache/model/interface.hpp"
 #include "cache/model/recipe.hpp"
 
-/// How a kernel's parameters are passed: as its source declares them, and as a definition gives them. Pure.
+/// The passing of a kernel's parameters: as its source declares them, and as a definition gives them. Pure.
 namespace tilewright::reading {
 
 /// "pointer", "float", "double", "int", "unsigned", "long long", "unsigned long long"; empty where the text does not

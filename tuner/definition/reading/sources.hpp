@@ -50,7 +50,7 @@ class Sources {
   std::map<std::string, std::shared_ptr<const OpDefinition>> other_ops_;
   std::map<std::filesystem::path, SourceClosure> read_;
   std::optional<SourceClosure> prelude_;
-  /// By file name, which the places of the nodes point to.
+  /// Fragments by file name, to which the places of nodes point.
   std::map<std::string, Node> fragments_;
 };
 

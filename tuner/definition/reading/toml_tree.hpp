@@ -25,7 +25,7 @@ struct Node {
   enum class Kind : std::uint8_t { text, integer, real, boolean, date, list, table };
   Kind kind = Kind::table;
   Place place;
-  /// Of a text: its first character behind the quotes.
+  /// The place of a text's first character behind the quotes.
   Place content;
   std::string text;
   std::int64_t integer = 0;
@@ -40,7 +40,7 @@ struct Node {
 
 struct Member {
   std::string key;
-  /// Of the key.
+  /// The place of the key.
   Place place;
   Node value;
 };

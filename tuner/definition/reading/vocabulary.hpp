@@ -14,7 +14,7 @@
 #include "cache/model/interface.hpp"
 #include "tuner/definition/reading/section.hpp"
 
-/// Which names a formula may use where it stands, and the reading of formulas. A formula of a definition is checked
+/// The names that a formula may use where it stands, and the reading of formulas. A formula of a definition is checked
 /// when it is read, not when some problem happens to need it.
 namespace tilewright::reading {
 
@@ -47,7 +47,7 @@ struct Vocabulary {
   /// False when one of these could not be read: then no name is called unknown.
   bool complete = true;
 
-  /// For Formula::check.
+  /// The names for Formula::check.
   [[nodiscard]] std::vector<KnownName> known(Stage stage) const;
   /// Whether a dim or an attribute has that name.
   [[nodiscard]] bool is_of_problem(std::string_view name) const;

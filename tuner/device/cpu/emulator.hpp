@@ -56,12 +56,12 @@ struct EmulatedLaunch {
   void** params = nullptr;
   /// The order in which threads run follows from it alone.
   std::uint64_t seed = 0;
-  /// Of the whole launch. A loop that never reaches the runtime (no barrier, warp function, atomic or wait) is not
-  /// ended by it: the process must be.
+  /// The limit of the whole launch. A loop that never reaches the runtime (no barrier, warp function, atomic or wait)
+  /// ends only with its process.
   std::chrono::milliseconds time_limit{60'000};
 };
 
-/// How a launch ended. After anything but `ok` the contents of its outputs mean nothing; later launches are unharmed.
+/// The end of a launch. After anything but `ok` the contents of its outputs mean nothing; later launches are unharmed.
 struct EmulatedOutcome {
   enum class Status {
     ok,

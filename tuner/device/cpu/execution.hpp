@@ -30,7 +30,7 @@ class Execution {
 
   /// The execution whose fiber calls.
   [[nodiscard]] static Execution& running() noexcept;
-  /// Where fibers begin.
+  /// The first function of a fiber.
   static void fiber_main(boost::context::detail::transfer_t transfer) noexcept;
 
   /// Runs all blocks. When it is not ok, the window's fibers must be reset.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Takes the place of device/ptx/mbarrier_relaxed.cuh: an arrival like any other. That something should have been ordered is
-// not noticed here.
+// Takes the place of device/ptx/mbarrier_relaxed.cuh: an arrival like any other. That something should have been
+// ordered is not noticed here.
 
 #include "device/config.cuh"
 #include "emulator/builtins/keywords.h"

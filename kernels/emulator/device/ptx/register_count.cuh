@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Takes the place of device/ptx/register_count.cuh: there are always enough, but a count must be one that the GPU takes.
+// Takes the place of device/ptx/register_count.cuh: there are always enough, but a count must be one that the GPU
+// takes.
 
 namespace tilewright::ptx {
 
