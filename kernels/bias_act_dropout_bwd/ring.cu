@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The gradient of bias_act_dropout.cu beside it, with rows on their way to shared memory, by the skeleton
+// device/elementwise/ring_strips.cuh. Rows are whole vectors at aligned addresses. What dropout multiplies by is part of
+// the factor of the slope.
+
+#include "device/activation_slope.cuh"
+#include "device/dropout_mask.cuh"
+#include "device/elementwise/ring_strips.cuh"
+
+namespace bias_act_dropout_bwd {
+
+template <class Config>
+struct RingGradient {
+  using T = typename Config::dtype;
+  enum : int { kInputs = 2 };
+
+  tilewright::row::RowTensors<T, kInputs, 1, 1> tensors;  // x, dy; bias; dx
+  tilewright::DropoutMask mask;
+  float scale, factor;
+
+  template <int N>
+  __device__ __forceinline__ void results(const float (&in)[kInputs][N], const float (&bias)[N], long long row,
+                                          long long column, float (&out)[N]) const {
+#pragma unroll
+    for (int j = 0; j < N; ++j) {
+      const float z = fmaf(in[0][j], scale, bias[j] * scale);
+      out[j] = in[1][j] * tilewright::activation_slope_times<Config, T>(z, factor);
+    }
+    mask.apply(out, row, column);
+  }
+};
+
+}  // namespace bias_act_dropout_bwd
+
+template <class Config>
+__global__ void __launch_bounds__(Config::num_warps * 32, Config::blocks)
+    bias_act_dropout_bwd_ring(long long rows, long long cols, const typename Config::dtype* x,
+                              const typename Config::dtype* bias, const typename Config::dtype* dy,
+                              typename Config::dtype* dx, float* partials, long long* parts, float scale, float p,
+                              unsigned long long seed, unsigned long long offset, long long x_pitch, long long dy_pitch,
+                              long long dx_pitch) {
+  using namespace tilewright;
+  const DropoutMask mask(p, seed, offset);
+  bias_act_dropout_bwd::RingGradient<Config> op{{}, mask, scale, scale * mask.scale()};
+  op.tensors.inputs[0] = row::matrix<Config>(x, x_pitch, cols);
+  op.tensors.inputs[1] = row::matrix<Config>(dy, dy_pitch, cols);
+  op.tensors.columns[0] = bias;
+  op.tensors.outputs[0] = row::matrix<Config>(dx, dx_pitch, cols);
+  elementwise::ring_strips<Config>(op, {partials, parts, cols}, rows, cols);
+}
+
+template <class Config>
+__global__ void __launch_bounds__(tilewright::row::kColumnSumThreads)
+    bias_act_dropout_bwd_ring_sums(float* partials, long long* parts, float* dbias, long long cols) {
+  using namespace tilewright;
+  row::column_sums<1>({partials, parts, cols}, {dbias});
+}
