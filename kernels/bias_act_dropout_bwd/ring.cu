@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The gradient of bias_act_dropout.cu beside it, with rows on their way to shared memory, by the skeleton
-// device/elementwise/ring_strips.cuh. Rows are whole vectors at aligned addresses. What dropout multiplies by is part of
-// the factor of the slope.
+// device/elementwise/ring_strips.cuh. Rows are whole vectors at aligned addresses. What dropout multiplies by is part
+// of the factor of the slope.
 
 #include "device/activation_slope.cuh"
 #include "device/dropout_mask.cuh"

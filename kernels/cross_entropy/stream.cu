@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loss of cross_entropy.cu beside it, without a gradient, by blocks that have one row after the other, and whose copies
-// go on into the next row while the sums of one are put together. sm_80 and later.
+// The loss of cross_entropy.cu beside it, without a gradient, by blocks that have one row after the other, and whose
+// copies go on into the next row while the sums of one are put together. sm_80 and later.
 //
 //   a row       step 0              step 1              …      a step is `unroll` vectors a thread
 //   shared      a ring of `stages` steps; a thread copies what it will read itself: one barrier a row, for its sums
@@ -13,8 +13,8 @@
 
 namespace cross_entropy {
 
-// Config: num_warps, vec, ragged, unroll, stages, blocks. Shared memory: 2 × num_warps partials, rounded up to 128 bytes,
-// and the ring.
+// Config: num_warps, vec, ragged, unroll, stages, blocks. Shared memory: 2 × num_warps partials, rounded up to 128
+// bytes, and the ring.
 template <class Config>
 class Stream {
   using T = typename Config::dtype;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The dropout of device/dropout.cuh, the same bits, for kernels that multiply their values by a factor anyway: scale() goes
-// into that factor, and apply() only drops. What all elements share is made once for many rows.
+// The dropout of device/dropout.cuh, the same bits, for kernels that multiply their values by a factor anyway: scale()
+// goes into that factor, and apply() only drops. What all elements share is made once for many rows.
 
 #include "device/config.cuh"
 #include "device/philox.cuh"

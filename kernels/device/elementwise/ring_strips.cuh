@@ -9,7 +9,7 @@
 //   results(in, along, row, column, out)   of a vector's elements: in[kInputs][N], along[N], out[N]
 //
 //   block       threads_per_row × rows at once     columns →
-//               t0 t1 t2 … | t0 t1 t2 … | …        a thread stays in its columns, goes on with the rows below, gridDim.y
+//               t0 t1 t2 … | t0 t1 t2 … | …        a thread stays in its columns, goes on with rows below, gridDim.y
 //   rows ↓      t0 t1 t2 … | t0 t1 t2 … | …        blocks apart, and adds up what it has of its columns
 //
 //   stage 0     input 0: v0 v1 v2 …   input 1: v0 v1 v2 …      a ring of `stages` rows; vi is thread i's vector, which
@@ -17,8 +17,9 @@
 //
 //   Config      num_warps, threads_per_row, vec (16 bytes), stages, blocks; static_dims with cols
 //
-// What blocks have of a column, row/column_sums.cuh adds. The result may be an input: a thread writes only elements that it
-// alone reads, and has read. Shared memory: the ring, or a float for each element of the block's rows. sm_80 and later.
+// What blocks have of a column, row/column_sums.cuh adds. The result may be an input: a thread writes only elements
+// that it alone reads, and has read. Shared memory: the ring, or a float for each element of the block's rows. sm_80
+// and later.
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
