@@ -153,6 +153,8 @@ TEST(RaggedNorm, is_right_with_weights_in_shared_memory) {
   for (const auto& [name, implementation, attributes, rows, cols] :
        {std::tuple{"layernorm", "held_aside", "dtype=f16,pitch=strided", 39, 2051},
         {"layernorm", "held_aside", "dtype=bf16", 19, 4099},
+        {"layernorm", "held_aside_wide", "dtype=bf16", 19, 8195},
+        {"rmsnorm", "held_aside_wide", "dtype=f16,pitch=strided", 35, 12347},
         {"layernorm", "held_aside_cluster", "dtype=f32,pitch=strided", 19, 16389},
         {"layernorm", "held_aside_cluster", "dtype=bf16", 19, 65537},
         {"rmsnorm", "held_aside_cluster", "dtype=bf16", 19, 65537},
