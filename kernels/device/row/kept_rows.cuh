@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// As kept.cuh, with a row in a block, or in a group of a block's threads: for ragged rows that are no cluster's. Threads
-// keep their columns (own_columns.cuh), and what belongs to these, such as weights, for all rows of theirs; rows are on
-// their way to shared memory while others are worked on. A thread copies what it will read itself.
+// As kept.cuh, with a row in a block, or in a group of a block's threads: for ragged rows that are no cluster's.
+// Threads keep their columns (own_columns.cuh), and what belongs to these, such as weights, for all rows of theirs; rows
+// are on their way to shared memory while others are worked on. A thread copies what it will read itself.
 //
 //   an odd width, vectors of 8, 2 groups of threads a block, 4 blocks
 //   row         0   1   2   3   4   5   6   7   8   9  10  11  …
@@ -13,13 +13,13 @@
 //   stage 0     input 0: v0 v1 v2 …   input 1: v0 v1 v2 …        a ring of `stages` rows; vi is thread i's vector
 //   stage 1     input 0: v0 v1 v2 …   input 1: v0 v1 v2 …
 //
-//   Config      num_warps, threads_per_row, cluster (1), vec (16 bytes), chunks, ragged (1), stages, blocks; static_dims
-//               with cols
+//   Config      num_warps, threads_per_row, cluster (1), vec (16 bytes), chunks, ragged (1), stages, blocks;
+//               static_dims with cols
 //   shared      | what warps tell each other of two rows, a multiple of 128 bytes | ring |
 //
-// The grid is of as many blocks as make a group's next row start like its last, or has a row for each group. An output may
-// be an input: a thread writes only elements that it alone has read. Tensors whose rows are not aligned alike go the slow
-// way (by_elements.cuh). sm_80 and later.
+// The grid is of as many blocks as make a group's next row start like its last, or has a row for each group. An output
+// may be an input: a thread writes only elements that it alone has read. Tensors whose rows are not aligned alike go the
+// slow way (by_elements.cuh). sm_80 and later.
 
 #include "device/config.cuh"
 #include "device/ptx/cp_async.cuh"
