@@ -2,8 +2,8 @@
 #pragma once
 
 // As kept.cuh, with a row in a block, or in a group of a block's threads: for ragged rows that are no cluster's.
-// Threads keep their columns (own_columns.cuh), and what belongs to these, such as weights, for all rows of theirs; rows
-// are on their way to shared memory while others are worked on. A thread copies what it will read itself.
+// Threads keep their columns (own_columns.cuh), and what belongs to these, such as weights, for all rows of theirs.
+// Rows are on their way to shared memory while others are worked on; a thread copies what it will read itself.
 //
 //   an odd width, vectors of 8, 2 groups of threads a block, 4 blocks
 //   row         0   1   2   3   4   5   6   7   8   9  10  11  …
@@ -18,8 +18,8 @@
 //   shared      | what warps tell each other of two rows, a multiple of 128 bytes | ring |
 //
 // The grid is of as many blocks as make a group's next row start like its last, or has a row for each group. An output
-// may be an input: a thread writes only elements that it alone has read. Tensors whose rows are not aligned alike go the
-// slow way (by_elements.cuh). sm_80 and later.
+// may be an input: a thread writes only elements that it alone has read. Tensors whose rows are not aligned alike go
+// the slow way (by_elements.cuh). sm_80 and later.
 
 #include "device/config.cuh"
 #include "device/ptx/cp_async.cuh"
