@@ -66,6 +66,14 @@ TEST_P(CrossEntropy, is_right_with_rows_that_warps_of_a_cluster_tell_of) {
   expect_right_told("yes", 2, 16384, "dense", {.seed = 3, .in_place = true});
 }
 
+TEST_P(CrossEntropy, is_right_with_copies_that_go_on_into_the_next_row) {
+  for (const int vocab : {4096, 4099}) {
+    expect_right(op(), key("no", 3, vocab), "stream", 2);
+    expect_right(op(), key("no", 601, vocab, "strided"), "stream", 1);
+  }
+  expect_right(op(), key("no", 3, 4099), "stream", 1, {.seed = 7, .misalign_elements = 3});
+}
+
 TEST_P(CrossEntropy, serves_addresses_that_are_only_element_aligned) {
   for (const int shift : {1, 3}) {
     const ArgumentSet::Options options{.seed = 7, .misalign_elements = shift};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ops `rmsnorm_bwd` and `layernorm_bwd`: kernels/device/row/norm_gradient.cuh and column_sums.cuh.
+// The ops `rmsnorm_bwd` and `layernorm_bwd`: norm_gradient.cuh, ragged_rows.cuh, column_sums.cuh of kernels/device/row.
 #include <fmt/format.h>
 
 #include <tuple>
@@ -44,6 +44,18 @@ TEST_P(NormBackward, takes_even_widths_by_words_and_odd_ones_by_elements) {
     if (cols > 1 || std::get<1>(GetParam()) != std::string("f32")) expect_right_base(op(), key(37, cols));
     if (cols > 1) expect_right_base(op(), key(3, cols, "yes", "strided"));
   }
+}
+
+TEST_P(NormBackward, is_right_with_rows_that_are_not_whole_vectors) {
+  for (const char* add : {"no", "yes"}) {
+    for (const auto& [rows, cols] : {std::pair(1, 65), {37, 261}, {19, 1001}}) {
+      expect_right(op(), key(rows, cols, add), "ragged", 2);
+    }
+  }
+  expect_right(op(), key(601, 67), "ragged", 2);
+  expect_right(op(), key(9, 16411, "yes"), "ragged_cluster", 1);
+  const ArgumentSet::Options options{.seed = 3, .in_place = true};
+  expect_right(op(), key(37, 261), "ragged", 1, options);
 }
 
 TEST_P(NormBackward, takes_pitches_and_element_aligned_addresses) {
