@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Row norm of ragged rows by threads that keep their columns, and the weights of these: device/row/kept_rows.cuh.
+
+#include "device/row/kept_rows.cuh"
+#include "device/row/norm.cuh"
+
+template <class Config>
+__global__ void __launch_bounds__(Config::num_warps * 32, Config::blocks)
+    rmsnorm_kept_rows(long long rows, long long cols, const typename Config::dtype* x,
+                      const typename Config::dtype* weight, typename Config::dtype* y, float eps, long long x_pitch,
+                      long long y_pitch) {
+  using namespace tilewright;
+  constexpr row::NormParts kParts{};
+  row::Norm<typename Config::dtype, row::MeanSquare, kParts> op;
+  op.tensors.inputs[0] = row::matrix<Config>(x, x_pitch, cols);
+  op.tensors.columns[0] = weight;
+  op.tensors.outputs[0] = row::matrix<Config>(y, y_pitch, cols);
+  op.eps = eps;
+  row::kept_rows<Config>(op, rows, cols);
+}
