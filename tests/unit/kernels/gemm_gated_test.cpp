@@ -60,19 +60,6 @@ TEST(GemmGated, is_right_at_widths_that_are_no_vectors_and_at_any_address) {
   }
 }
 
-TEST(GemmGated, is_right_by_dots_of_few_rows_with_any_end_of_k) {
-  for (const char* weights : kWeights) {
-    for (const int m : {1, 2, 3}) {
-      const Gated narrow{.weights = weights, .m = m, .n = 37, .k = 72};
-      const Gated deep{.weights = weights, .m = m, .n = 37, .k = 1032, .dtype = "f16"};
-      for (const Gated& gated : {narrow, deep}) expect_right(gemm_gated(), gated.key(), "dots", 1);
-    }
-  }
-  const Problem many = gemm_gated().problem(Gated{.bias = "no", .store = "no", .m = 1, .n = 3000, .k = 16}.key());
-  const Config stays = Config::parse("dots{block_m=1,num_warps=4,unroll=4,blocks=4,persistent=1}");
-  EXPECT_EQ(gemm_gated().fault(many, stays, {.seed = 2}), "");
-}
-
 TEST(GemmGated, adds_parts_of_k_before_it_multiplies) {
   const Problem problem = gemm_gated().problem(Gated{.weights = "packed", .m = 40, .n = 60, .k = 1032}.key());
   for (const char* config :

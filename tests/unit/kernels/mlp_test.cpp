@@ -30,13 +30,6 @@ TEST_P(Mlp, is_right_by_every_way_to_multiply) {
   }
 }
 
-TEST_P(Mlp, is_right_by_dots_of_few_rows) {
-  for (const int rows : {1, 2, 3}) {
-    expect_right(mlp(), key({rows, 72, 1032, 37}), "dots", 1);
-    expect_right(mlp(), key({rows, 1032, 72, 8}, "gelu", "no", "f16"), "dots", 1);
-  }
-}
-
 TEST_P(Mlp, is_right_with_every_activation_and_without_biases) {
   for (const char* act : {"silu", "gelu", "relu"})
     expect_right(mlp(), key({9, 40, 72, 24}, act, "no", "f16"), "mma", 1);
