@@ -194,6 +194,15 @@ bool ProblemRun::keep_evidence(const std::vector<Winner>& stored, std::vector<Wi
   return true;
 }
 
+bool ProblemRun::outlasts(const std::vector<Winner>& stored) const {
+  if (stored.empty() || stored.front().role != WinnerRole::best) return false;
+  const Trial& best = stored.front().trial;
+  const auto at = index_.find(best.config.text());
+  if (at == index_.end() || search_->trials()[at->second]) return false;
+  const std::vector<Trial> current = measured_anew().trials;
+  return std::ranges::any_of(current, [&](const Trial& trial) { return trial.id == best.id; });
+}
+
 // A config that passed before timing may still be wrong: by luck with the data, in place, or only on a warm cache.
 // Those that would be served are looked at again; one that fails becomes a wrong result, and the choice is made anew.
 std::optional<std::vector<Winner>> ProblemRun::finish(std::function<bool()> meanwhile) {
@@ -244,6 +253,7 @@ std::optional<std::vector<Winner>> ProblemRun::finish(std::function<bool()> mean
       must_widen_ = true;
       return winners;
     }
+    if (outlasts(stored)) return stored;
     setting_.store->put_winners(key_, setting_.trial.mode, winners);
     return winners;
   }

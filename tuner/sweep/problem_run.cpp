@@ -144,8 +144,21 @@ Neighbours ProblemRun::neighbours() const {
     neighbour.trials = setting_.store->trials(key, implementation_hashes(definition_), setting_.trial.mode);
     std::erase_if(neighbour.trials, [](const Trial& trial) { return !timed(trial); });
   }
+  known.insert(known.begin(), measured_anew());
   std::erase_if(known, [](const Neighbour& neighbour) { return neighbour.trials.empty(); });
   return known;
+}
+
+Neighbour ProblemRun::measured_anew() const {
+  Neighbour self{problem_, {}, std::nullopt};
+  for (Trial& trial : setting_.store->trials(key_, implementation_hashes(definition_), setting_.trial.mode)) {
+    const auto at = index_.find(trial.config.text());
+    if (timed(trial) && at != index_.end() && !known_[at->second]) self.trials.push_back(std::move(trial));
+  }
+  if (self.trials.empty()) return self;
+  const std::vector<Winner> winners = setting_.store->winners(key_, setting_.trial.mode);
+  if (!winners.empty() && winners.front().role == WinnerRole::best) self.winner = winners.front().trial.config;
+  return self;
 }
 
 void ProblemRun::make_search(Neighbours known) {

@@ -136,6 +136,12 @@ class ProblemRun {
   /// The trial, stored and told, of a candidate that is left out now that its build is known; nothing: it must be
   /// tried.
   [[nodiscard]] std::optional<Trial> prune_compiled(std::size_t candidate, const Build& build);
+  /// The problem itself, with the times that the cache has of configs that this run measures anew: those of another
+  /// GPU or driver, or all, if asked for --again. They tell where to look first.
+  [[nodiscard]] Neighbour measured_anew() const;
+  /// The stored best still is one of the candidates, and this run ended before it came to it: a short sweep never
+  /// undoes a long one.
+  [[nodiscard]] bool outlasts(const std::vector<Winner>& stored) const;
   /// A time of another GPU than that at hand.
   [[nodiscard]] bool is_foreign(const Trial& trial) const;
   /// The trial that another sweep of the same cache has made meanwhile.

@@ -42,6 +42,15 @@ class SweepDevices : public SweepFixture {
     return found;
   }
 
+  /// The GPUs that have timed a config of the first problem.
+  [[nodiscard]] std::set<std::string> uuids_of(const std::string& config) const {
+    std::set<std::string> found;
+    for (const Trial& trial : trials(first)) {
+      if (trial.timing && trial.config.text() == config) found.insert(trial.gpu_uuid);
+    }
+    return found;
+  }
+
   /// How many problems each GPU has measured, each of which wholly.
   [[nodiscard]] std::map<std::string, std::size_t> shares() const {
     std::map<std::string, std::size_t> counts;
@@ -141,6 +150,36 @@ TEST_F(SweepDevices, of_different_models_measure_all_problems_each) {
     EXPECT_EQ(winners(other, i).at(0).trial.gpu_uuid, "GPU-0001");
   }
   EXPECT_EQ(compiler.compiles.load(), static_cast<int>(summary.compiled)) << "one binary serves both";
+}
+
+TEST_F(SweepDevices, look_first_at_what_was_fast_on_another_of_their_model) {
+  without_crashes(request, compiler);
+  use_shapes("n=100");
+  // Some configs are left, so that the other GPU measures all anew.
+  request.only = {{request.problems[0].key(), {kBest, request.definition->base.text()}}};
+  (void)sweep_on({&first});
+  request.only = {};
+  request.strategy = "race";
+  request.max_trials = 2;
+  (void)sweep_on({&second});
+  EXPECT_EQ(winners(second).at(0).trial.config.text(), kBest) << "looked at behind the base alone";
+  EXPECT_EQ(winners(second).at(0).trial.gpu_uuid, "GPU-0001");
+}
+
+TEST_F(SweepDevices, keep_the_winner_of_another_of_their_model_until_they_have_timed_it) {
+  without_crashes(request, compiler);
+  use_shapes("n=100");
+  request.only = {{request.problems[0].key(), {kBest, request.definition->base.text()}}};
+  (void)sweep_on({&first});
+  request.only = {};
+  for (std::size_t trials = 1; trials < kConfigs; ++trials) {
+    request.max_trials = trials;
+    FakeDevice other{{.index = static_cast<int>(trials), .gpu = true}};
+    (void)sweep_on({&other});
+    EXPECT_EQ(winners(first).at(0).trial.config.text(), kBest) << trials;
+    const bool timed = winners(first).at(0).trial.gpu_uuid == other.gpu_uuid();
+    EXPECT_EQ(timed, uuids_of(kBest).contains(other.gpu_uuid())) << trials;
+  }
 }
 
 TEST_F(SweepDevices, that_are_lost_leave_what_they_were_at_to_the_others) {
