@@ -69,7 +69,8 @@ LossModel::Node LossModel::leaf(double units) {
 void LossModel::check() const {
   const std::size_t features = contents_.space.count();
   // What is counted of very many dims may come out small.
-  if (contents_.space.dims >= kLeaf || contents_.space.kernels >= kLeaf || features >= kLeaf || contents_.cuts.size() != features)
+  if (contents_.space.dims >= kLeaf || contents_.space.kernels >= kLeaf || features >= kLeaf ||
+      contents_.cuts.size() != features)
     refuse("its features and their cuts differ in number");
   for (const std::vector<float>& cuts : contents_.cuts) {
     const bool has_no_number = std::ranges::any_of(cuts, [](float cut) { return std::isnan(cut); });
