@@ -32,5 +32,15 @@ class ChangedSources(unittest.TestCase):
         self.assertEqual(changed_sources.affected_sources({"cache/gone.cpp"}, TEXTS), [])
 
 
+class Code(unittest.TestCase):
+    def test_is_the_same_where_comments_and_spaces_alone_differ(self):
+        self.assertEqual(changed_sources.code_of("int a;  // one\n/* two\n three */ int b;"),
+                         changed_sources.code_of("int a;\n// four\nint b;"))
+
+    def test_is_another_where_a_word_or_a_literal_with_slashes_differs(self):
+        for one, other in [("int a;", "int b;"), ('f("a//b");', 'f("a//c");'), ('f("\\"//b");', 'f("\\"//c");')]:
+            self.assertNotEqual(changed_sources.code_of(one), changed_sources.code_of(other))
+
+
 if __name__ == "__main__":
     unittest.main()
