@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies a part of another cache into a new one, by tables: rows keep their ids.
+// Copies a part of another cache into a new one, by tables. Rows get ids that do not depend on the cache.
 #include <SQLiteCpp/Backup.h>
 #include <fmt/format.h>
 
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cache/store/pack_part.hpp"
+#include "cache/store/renumber.hpp"
 #include "cache/store/store_impl.hpp"
 #include "cache/store/stored_binaries.hpp"
 #include "cache/store/whole_file.hpp"
@@ -190,7 +191,7 @@ std::vector<std::pair<std::string, PackPart>> WholeFile::parts_of(const Store& s
         "AND (EXISTS (SELECT 1 FROM trials t JOIN configs c ON c.id = t.config "
         "WHERE t.problem = p.id AND c.implementation = m.id) OR EXISTS (SELECT 1 FROM spares t "
         "JOIN configs c ON c.id = t.config WHERE t.problem = p.id AND c.implementation = m.id)) "
-        "ORDER BY s.dtype, m.name, m.id, s.text, p.id",
+        "ORDER BY s.dtype, m.name, m.hash, s.text, p.dims",
         interface->hash());
     while (row.next()) {
       const bool serves = row.integer(5) != 0;
@@ -225,6 +226,7 @@ void WholeFile::take_part(Store& store, const std::filesystem::path& from, const
     database.handle().exec(kCopy);
     copy_binaries(database);
     database.handle().exec(kCopyTrials);
+    renumber(database);
   });
   database.handle().exec("DETACH source");
 }

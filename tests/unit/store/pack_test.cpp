@@ -129,6 +129,24 @@ TEST_F(Packs, give_the_same_content_in_every_order) {
   }
 }
 
+TEST_F(Packs, of_the_same_content_have_the_same_names_whatever_cache_they_come_from) {
+  const std::vector<fs::path> a = swept("a", 0.01, 4, 50), b = swept("b", 0.02, 8, 60);
+  std::vector<std::string> names;
+  for (const auto& packs : {std::pair(a, b), std::pair(b, a)}) {
+    Store both(folder_ / fmt::format("both-{}.db", names.size()));
+    for (const std::vector<fs::path>& some : {packs.first, packs.second}) {
+      for (const fs::path& pack : some) fold_pack(both, pack);
+    }
+    for (const fs::path& pack : write(both, "both")) names.push_back(pack.filename().string());
+  }
+  ASSERT_THAT(names, SizeIs(6));
+  EXPECT_THAT(std::vector(names.begin(), names.begin() + 3), testing::ElementsAreArray(names.begin() + 3, names.end()));
+  // Written, folded and written again they are the same files.
+  Store again(folder_ / "again.db");
+  for (const std::string& name : std::vector(names.begin(), names.begin() + 3)) fold_pack(again, folder_ / "both" / name);
+  for (const fs::path& pack : write(again, "again")) EXPECT_TRUE(fs::exists(folder_ / "both" / pack.filename())) << pack;
+}
+
 TEST_F(Packs, that_are_split_bring_what_one_brings) {
   const std::vector<fs::path> whole = swept("a", 0.01, 4, 50);
   const Store from(folder_ / "a.db", {.access = StoreAccess::read});
