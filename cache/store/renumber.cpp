@@ -80,7 +80,6 @@ void renumber(Database& database) {
                             table.name, fmt::join(order, ", ")));
   }
   // Below zero first: there no new id meets an old one.
-  handle.exec("PRAGMA defer_foreign_keys = ON");
   for (const bool is_below : {true, false}) {
     for (const Table& table : tables) {
       std::vector<std::string> changes;

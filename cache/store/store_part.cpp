@@ -211,7 +211,12 @@ void WholeFile::take_part(Store& store, const std::filesystem::path& from, const
   constexpr const char* kDoing = "write a pack";
   Store::Impl& impl = *store.impl_;
   Database& database = impl.database;
-  impl.reading(kDoing, [&] { database.run("ATTACH ? AS source", from.string()); });
+  impl.reading(kDoing, [&] {
+    database.run("ATTACH ? AS source", from.string());
+    // What is copied first refers to what comes later, and a row that gets another id would have all that may refer to
+    // it looked through. Who reads the pack checks all references.
+    database.handle().exec("PRAGMA foreign_keys = OFF");
+  });
   impl.writing(kDoing, [&] {
     database.handle().exec(
         "CREATE TEMP TABLE part_problem (id INTEGER PRIMARY KEY); "
@@ -221,8 +226,6 @@ void WholeFile::take_part(Store& store, const std::filesystem::path& from, const
     database.run("INSERT INTO part_implementation VALUES (?)", part.implementation);
     database.run("INSERT INTO part_models VALUES (?, ?)", part.models_of, part.devices ? 1 : 0);
     database.handle().exec(kChoose);
-    // What is copied first refers to what comes later.
-    database.handle().exec("PRAGMA defer_foreign_keys = ON");
     database.handle().exec(kCopy);
     copy_binaries(database);
     database.handle().exec(kCopyTrials);
