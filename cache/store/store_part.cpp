@@ -212,6 +212,7 @@ void WholeFile::take_part(Store& store, const std::filesystem::path& from, const
   Store::Impl& impl = *store.impl_;
   Database& database = impl.database;
   impl.reading(kDoing, [&] {
+    database.work_as_of(std::filesystem::file_size(from));
     database.run("ATTACH ? AS source", from.string());
     // What is copied first refers to what comes later, and a row that gets another id would have all that may refer to
     // it looked through. Who reads the pack checks all references.

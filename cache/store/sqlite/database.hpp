@@ -61,6 +61,8 @@ class Database {
 
   /// To be called ahead of what is asked as a whole: it has all of the work that a file of this size may cost.
   void begin_access() noexcept { work_->renew(); }
+  /// For one that takes rows of a file of so many bytes: it may cost the work of such a file from now on.
+  void work_as_of(std::uintmax_t bytes) { work_->copied(bytes); }
 
   /// A write transaction: rolled back at the end of the scope unless committed. It takes the lock at once, since one
   /// that first reads and then asks for the lock is refused, and not made to wait, when another wrote in between.

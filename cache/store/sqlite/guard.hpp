@@ -38,7 +38,7 @@ class WorkLimit {
   WorkLimit& operator=(const WorkLimit&) = delete;
 
   void watch(SQLite::Database& database);
-  /// The watched database is a copy in memory, whatever becomes of the file.
+  /// The watched database is as large as that, whatever becomes of the file.
   void copied(std::uintmax_t bytes) {
     bytes_ = [bytes] { return bytes; };
   }
