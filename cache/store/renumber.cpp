@@ -28,11 +28,12 @@ struct Table {
 
 std::vector<Table> tables_of(SQLite::Database& database) {
   std::vector<Table> tables;
-  SQLite::Statement rows(database,
-                         "SELECT s.name, c.name, coalesce(f.\"table\", iif(c.name = 'id', s.name, '')) "
-                         "FROM main.sqlite_schema s JOIN pragma_table_xinfo(s.name) c "
-                         "LEFT JOIN pragma_foreign_key_list(s.name) f ON f.\"from\" = c.name "
-                         "WHERE s.type = 'table' AND s.name NOT LIKE 'sqlite%' AND c.hidden = 0 ORDER BY s.name, c.cid");
+  SQLite::Statement rows(
+      database,
+      "SELECT s.name, c.name, coalesce(f.\"table\", iif(c.name = 'id', s.name, '')) "
+      "FROM main.sqlite_schema s JOIN pragma_table_xinfo(s.name) c "
+      "LEFT JOIN pragma_foreign_key_list(s.name) f ON f.\"from\" = c.name "
+      "WHERE s.type = 'table' AND s.name NOT LIKE 'sqlite%' AND c.hidden = 0 ORDER BY s.name, c.cid");
   while (rows.executeStep()) {
     const std::string name = rows.getColumn(0).getString();
     if (tables.empty() || tables.back().name != name) tables.push_back({name, {}});
@@ -73,11 +74,13 @@ void renumber(Database& database) {
     if (!table.has_id()) continue;
     std::vector<std::string> order;
     for (const Column& column : table.columns) {
-      if (column.refers_to != table.name) order.push_back(column.refers_to.empty() ? column.name : place_of(table, column));
+      if (column.refers_to != table.name)
+        order.push_back(column.refers_to.empty() ? column.name : place_of(table, column));
     }
-    handle.exec(fmt::format("CREATE TEMP TABLE places_{0} (id INTEGER PRIMARY KEY, place INTEGER); "
-                            "INSERT INTO temp.places_{0} SELECT id, row_number() OVER (ORDER BY {1}) FROM main.{0}",
-                            table.name, fmt::join(order, ", ")));
+    handle.exec(
+        fmt::format("CREATE TEMP TABLE places_{0} (id INTEGER PRIMARY KEY, place INTEGER); "
+                    "INSERT INTO temp.places_{0} SELECT id, row_number() OVER (ORDER BY {1}) FROM main.{0}",
+                    table.name, fmt::join(order, ", ")));
   }
   // Below zero first: there no new id meets an old one.
   for (const bool is_below : {true, false}) {
