@@ -143,8 +143,10 @@ TEST_F(Packs, of_the_same_content_have_the_same_names_whatever_cache_they_come_f
   EXPECT_THAT(std::vector(names.begin(), names.begin() + 3), testing::ElementsAreArray(names.begin() + 3, names.end()));
   // Written, folded and written again they are the same files.
   Store again(folder_ / "again.db");
-  for (const std::string& name : std::vector(names.begin(), names.begin() + 3)) fold_pack(again, folder_ / "both" / name);
-  for (const fs::path& pack : write(again, "again")) EXPECT_TRUE(fs::exists(folder_ / "both" / pack.filename())) << pack;
+  for (const std::string& name : std::vector(names.begin(), names.begin() + 3))
+    fold_pack(again, folder_ / "both" / name);
+  for (const fs::path& pack : write(again, "again"))
+    EXPECT_TRUE(fs::exists(folder_ / "both" / pack.filename())) << pack;
 }
 
 TEST_F(Packs, that_are_split_bring_what_one_brings) {
