@@ -13,10 +13,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What is shared by ops, such as fragments, which are no definitions though they end in `.toml`, too.
+/// The folder of fragments and headers that ops share. Its `.toml` files are not definitions.
 constexpr std::string_view kSharedFolder = "device";
 
-/// The definition of the op that a folder is named after, or an empty path.
+/// The definition of the op that the folder is named after, or an empty path.
 fs::path definition_in(const fs::path& folder) {
   if (folder.filename() == kSharedFolder) return {};
   fs::path file = folder / folder.filename();
@@ -25,7 +25,7 @@ fs::path definition_in(const fs::path& folder) {
   return fs::is_regular_file(file, ignored) ? file : fs::path();
 }
 
-/// Op → file of a folder of op folders, or of one op folder.
+/// Op → definition file, of a folder of ops or of one op's folder.
 std::map<std::string, fs::path> definitions_under(const fs::path& dir) {
   std::map<std::string, fs::path> found;
   const auto add = [&](const fs::path& folder) {
@@ -41,7 +41,7 @@ std::map<std::string, fs::path> definitions_under(const fs::path& dir) {
 
 fs::path existing_folder(const fs::path& dir, const char* origin) {
   std::error_code missing;
-  // Canonical, so that "." and "ops/" have a name to look for.
+  // Canonical: "." and "ops/" then have a file name to look for.
   fs::path folder = fs::canonical(dir, missing);
   if (missing || !fs::is_directory(folder)) {
     throw UsageError(fmt::format("{} '{}' is not a folder", origin, dir.string()));
@@ -61,7 +61,7 @@ Catalogue::Catalogue(const std::vector<fs::path>& user_dirs, const fs::path& bui
                       "as {}/saxpy/saxpy.toml",
                       dir.string(), dir.string()));
     }
-    files_.merge(definitions);  // keeps what an earlier folder has
+    files_.merge(definitions);  // an op already there stays
   }
   auto builtins = definitions_under(builtin_dir_);
   files_.merge(builtins);

@@ -8,25 +8,24 @@
 
 #include "tuner/definition/definition.hpp"
 
-/// The ops: those of the user's folders (`--ops DIR`, in the order given), then the built-in ones. A user's op hides a
-/// built-in one of the same name. Definitions are loaded when asked for, each once. The built-in ops of a program lie
-/// in `kernels_dir()` (tuner/definition/kernels_dir.hpp). Not thread-safe; load on one thread, then share the
-/// definitions.
+/// The ops of the user's folders (`--ops DIR`, in the order given) and the built-in ops. A user's op hides a built-in
+/// op of the same name. Each definition is loaded once, on first use. kernels_dir() finds a program's built-in ops. Not
+/// thread-safe: load on one thread, then share the definitions.
 namespace tilewright {
 
 class Catalogue {
  public:
-  /// `user_dirs` hold one folder an op (`DIR/saxpy/saxpy.toml`) or are such a folder themselves.
-  /// Throws UsageError when one does not exist or holds no definition.
+  /// Each of `user_dirs` holds a folder per op (`DIR/saxpy/saxpy.toml`) or is one op's folder. Throws UsageError if a
+  /// folder does not exist or holds no definition.
   Catalogue(const std::vector<std::filesystem::path>& user_dirs, const std::filesystem::path& builtin_dir);
 
-  /// Throws UsageError with the nearest right name, or DefinitionError with every mistake.
+  /// Throws UsageError with the nearest name if the op is unknown, DefinitionError with all mistakes of its definition.
   [[nodiscard]] const OpDefinition& find(const std::string& op);
-  /// The hashes of its implementations (implementation_hashes); empty for an op that is not here. Does not load the op.
+  /// The op's implementation_hashes(); empty if the op is unknown. Does not load the op.
   [[nodiscard]] std::vector<std::string> hashes(const std::string& op) const;
-  /// Names of all ops, sorted; nothing is loaded.
+  /// Names of all ops, sorted. Loads nothing.
   [[nodiscard]] std::vector<std::string> names() const;
-  /// Folders that kernel sources include from, the folder of `device/` among them.
+  /// The include folder of kernel sources; it contains `device/`.
   [[nodiscard]] const std::filesystem::path& builtin_dir() const noexcept { return builtin_dir_; }
 
  private:

@@ -13,7 +13,7 @@
 namespace tilewright {
 namespace {
 
-/// Of a tensor with more elements so many are looked at, evenly, and stand for the rest.
+/// A larger tensor is sampled at this many evenly spaced elements, whose sum is scaled up.
 constexpr std::int64_t kMostElements = 4096;
 
 [[noreturn]] void refuse(const Formula& formula, std::string message) {
@@ -27,7 +27,7 @@ const Argument* summed(const OpDefinition& definition, std::string_view name) {
   return found != args.end() && is_summed(*found) ? &*found : nullptr;
 }
 
-/// The sum of the elements of an argument, for one draw.
+/// The sum of the argument's elements for one draw.
 std::int64_t sum_of(const Argument& arg, const OpDefinition& definition, const Problem& problem, std::int64_t draw) {
   const Sample& sample = definition.samples.at(arg.name);
   const ProblemScope dims(problem);

@@ -36,7 +36,7 @@ std::int64_t OpDefinition::flops_of(const Problem& problem) const { return cost_
 
 std::string OpDefinition::unit_of(const Problem& problem) const {
   if (!tensor_cores || !tensor_cores->truth(ProblemScope(problem))) return std::string(kFp32);
-  // Tensor cores take f32 with the 11 bits of tf32.
+  // Tensor cores read f32 as tf32.
   return fmt::format("tensor_{}", problem.spec.dtype == DType::f32 ? "tf32" : name(problem.spec.dtype));
 }
 

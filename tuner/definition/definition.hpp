@@ -17,8 +17,8 @@
 #include "tuner/definition/fusion.hpp"
 #include "tuner/definition/sample.hpp"
 
-/// An op's definition as read from its TOML file: all that the tuner knows of an op (docs/definitions.md). Values,
-/// immutable after loading, free to be shared by threads.
+/// An op's definition, read from its TOML file: all that the tuner knows of an op (docs/definitions.md). Values,
+/// immutable after loading; threads may share them.
 namespace tilewright {
 
 /// The values of one knob, in the definition's order.
@@ -32,9 +32,9 @@ struct Implementation {
   std::vector<Parameter> space;
   /// Absolute path of the device code.
   std::filesystem::path source;
-  /// 32 hexadecimal digits over the values of its TOML section, its source, every header that the source includes from
-  /// its own or the kernel folders, and those that generated sources start with: editing one implementation retires
-  /// that one only. Paths, comments and the order of keys do not count.
+  /// 32 hexadecimal digits over the implementation's TOML values, its source, the headers that the source includes from
+  /// its folder or the kernel folders, and the headers that generated sources include first. Editing one implementation
+  /// retires only that one. Paths, comments, `covers` and the order of keys outside `space` do not count.
   std::string hash;
 };
 
@@ -42,40 +42,40 @@ struct Implementation {
 struct Tolerance {
   double absolute = 0;
   double relative = 0;
-  /// The greatest norm-wise error; nothing: what follows from the type.
+  /// The greatest norm-wise error; if nullopt, it follows from the type.
   std::optional<double> norm{};
 };
 
-/// One table of an op's tolerances.
+/// One of an op's tolerance tables.
 struct ToleranceTable {
-  /// Sees attributes and `dtype`; nothing: it always counts.
+  /// Sees attributes and `dtype`; nullopt: always true.
   std::optional<Formula> when;
   std::map<DType, Tolerance> by_type;
-  /// Tolerances of outputs that have one of their own, by name, whatever the dtype.
+  /// Tolerances of single outputs by name, for all dtypes.
   std::map<std::string, Tolerance> by_argument{};
 };
 
-/// The plain kernel that says what is right. Its parameters are all arguments of the op in their order (absent ones are
-/// null or 0), then all dims as `long long`. Tensors are typed as for the op, but `double*` where they are written; an
-/// inout tensor holds the input's values when it starts.
+/// The plain kernel that defines correct results. Its parameters are the op's arguments in order (absent ones are null
+/// or 0), then all dims as `long long`. Tensors have the op's types, but written tensors are `double*`. An inout tensor
+/// initially holds the input's values.
 struct Reference {
   std::filesystem::path source;
   std::string entry;
-  /// Blocks of 256 threads; sees the problem's names alone.
+  /// In blocks of 256 threads. Sees only the problem's names.
   Formula grid;
-  /// It may leave elements of the outputs unwritten, which are then not compared with a value.
+  /// The reference may leave output elements unwritten; these are not compared.
   bool sampled = false;
 };
 
-/// Another op whose trials teach this op's model (`learns_from`). The formulas see the names of the other op's
+/// Another op whose trials train this op's model (`learns_from`). The formulas see the names of the other op's
 /// definition.
 struct LearnsFrom {
   std::string op;
-  /// Nothing: all problems of the other op teach.
+  /// The problems whose trials count; nullopt: all.
   std::optional<Formula> when{};
   /// This op's dims, in its order.
   std::vector<Formula> dims{};
-  /// Parameters that the other's configs lack.
+  /// Values of parameters that the other op's configs lack.
   std::map<std::string, Formula> parameters{};
 };
 
@@ -85,53 +85,53 @@ struct OpDefinition {
   std::filesystem::path file;
   Formula bytes;
   Formula flops;
-  /// Whether tensor cores may compute the operations, whatever an implementation does; nothing: never.
+  /// Whether tensor cores may compute the operations, in any implementation; nullopt: no.
   std::optional<Formula> tensor_cores{};
   Reference reference;
-  /// In the definition's order. Every dtype has a tolerance whatever the attributes are.
+  /// In the definition's order. Each dtype has a tolerance for all attribute values.
   std::vector<ToleranceTable> tolerance;
   /// The data that configs are verified on and measured with.
   Samples samples;
-  /// The number of kinds of data that formulas tell apart by `draw`: 1 … draws. A config is measured on all equally.
+  /// The number of kinds of data that formulas distinguish by `draw`: 1 … draws. A config is measured on all equally.
   std::int64_t draws = 1;
-  /// Further data that configs are verified on, each as complete as the first.
+  /// Further data that configs are verified on. Each set is complete.
   std::vector<NamedSamples> more_samples{};
-  /// The grid of a bare sweep, as dim → range text ("256..32768x4"), by device kind: on a GPU, and on the emulator.
-  /// Every dim in the op's order; the same twice when the definition has no grid for the emulator.
+  /// The default sweep's grid as dim → range text ("256..32768x4"), on a GPU and on the emulator. Each has all dims in
+  /// the op's order. They are equal if the definition has no emulator grid.
   std::vector<std::pair<std::string, std::string>> grid;
   std::vector<std::pair<std::string, std::string>> emulator_grid;
   std::vector<Implementation> implementations;
-  /// The op's one fallback: legal in the whole domain, no specialised dims.
+  /// The op's one fallback: legal in the whole domain, without specialised dims.
   Config base;
-  /// Attributes for whose other values a search tries only the leaders of the same problem with first values.
+  /// Attributes whose non-first values are searched only among the leaders of the same problem with their first values.
   std::vector<std::string> follows{};
-  /// Ops whose trials also teach this op's model.
+  /// Ops whose trials also train this op's model.
   std::vector<LearnsFrom> learns_from{};
-  /// The launches that the op replaces; nothing: the definition does not say.
+  /// The launches that the op replaces; nullopt if the definition does not say.
   std::optional<Fusion> fusion{};
 
   [[nodiscard]] const Implementation& implementation(std::string_view name) const;  ///< Throws UsageError, suggests.
-  /// The problem whose leaders are tried for this one: with the first values of `follows`. Itself where it has these.
+  /// The problem whose leaders are tried for this one: the attributes in `follows` have their first values.
   [[nodiscard]] Problem followed(Problem problem) const;
-  /// The fewest bytes that a problem moves, and its floating-point operations: the mean over the draws, if they depend
-  /// on the contents of inputs. Throw DefinitionError on overflow.
+  /// The fewest bytes that a problem moves, and its floating-point operations. Costs that depend on input contents are
+  /// the mean over the draws. Throw DefinitionError on overflow.
   [[nodiscard]] std::int64_t bytes_of(const Problem& problem) const;
   [[nodiscard]] std::int64_t flops_of(const Problem& problem) const;
-  /// The unit of a device whose rate bounds the operations, as in ComputeRate: kFp32, or tensor cores with the dtype.
+  /// The device unit whose rate bounds the operations, as in ComputeRate: kFp32, or tensor cores with the dtype.
   [[nodiscard]] std::string unit_of(const Problem& problem) const;
-  /// The tolerance of an output of type `output`, of the first table that counts for the problem: under the argument's
-  /// name, else this type, else the op's dtype; exact equality if no table has any.
+  /// The tolerance of an output of type `output`: by the argument's name, else by `output`, else by the op's dtype,
+  /// each time from the first table that applies to the problem. Exact equality if no table has one.
   [[nodiscard]] Tolerance tolerance_of(const Problem& problem, DType output, const std::string& argument = {}) const;
 };
 
-/// Reads the hashes of a definition's implementations alone, in a fraction of the time: they tell whether a trial is of
-/// the current sources. Validates nothing else; an implementation whose files cannot be read has no hash. Throws
-/// DefinitionError for a file that is not TOML.
+/// Reads only the hashes of a definition's implementations, in a fraction of load_definition()'s time. They tell
+/// whether a trial belongs to the current sources. Validates nothing else; an implementation with missing files has no
+/// hash. Throws DefinitionError if the file is not TOML.
 [[nodiscard]] std::vector<std::string> implementation_hashes(const std::filesystem::path& toml_file,
                                                              const std::vector<std::filesystem::path>& kernel_dirs);
 
-/// Reads and validates one definition: every mistake at once, each with file, line and column (DefinitionError).
-/// `kernel_dirs` are searched for the headers of the include closure (`device/…`).
+/// Reads and validates a definition. Throws DefinitionError with all mistakes, each with file, line and column.
+/// `kernel_dirs` are searched for included headers (`device/…`).
 [[nodiscard]] OpDefinition load_definition(const std::filesystem::path& toml_file,
                                            const std::vector<std::filesystem::path>& kernel_dirs);
 

@@ -18,13 +18,13 @@ const OpDefinition& definition_of(const FusionStep& step, Catalogue& catalogue) 
   try {
     return catalogue.find(step.op);
   } catch (const DefinitionError&) {
-    throw;  // the op's own mistakes have places of their own
+    throw;  // the op's own mistakes have their own places
   } catch (const UsageError& error) {
     fail(step, error.what());
   }
 }
 
-/// The problem of the step's op, as one would type it.
+/// The problem of the step's op.
 Problem problem_of(const FusionStep& step, const OpDefinition& definition, const Problem& fused) {
   std::vector<std::string> spec{fmt::format("dtype={}", name(fused.spec.dtype))};
   for (const auto& [attribute, value] : step.attributes) {
@@ -56,7 +56,7 @@ std::vector<UnfusedStep> unfused_steps(const OpDefinition& fused, const Problem&
       made.definition = &definition_of(step, catalogue);
       made.problem = problem_of(step, *made.definition, problem);
     }
-    // Without an op the loader has seen to it that both are there.
+    // The loader requires both costs of a step without an op.
     made.bytes = step.bytes ? step.bytes->integer(scope) : made.definition->bytes_of(*made.problem);
     made.flops = step.flops ? step.flops->integer(scope) : made.definition->flops_of(*made.problem);
   }

@@ -9,8 +9,7 @@
 #include "cache/model/formula/formula.hpp"
 #include "cache/model/problem.hpp"
 
-/// The launches that an op takes the place of by one: the `[fusion]` section of a definition
-/// (docs/fusion.md). Values.
+/// The launches that a fused op replaces: the `[fusion]` section of a definition (docs/fusion.md). Values.
 namespace tilewright {
 
 class Catalogue;
@@ -18,42 +17,42 @@ struct OpDefinition;
 
 struct FusionStep {
   std::string name;
-  /// Sees attributes and `dtype`; nothing: the step is always there.
+  /// Sees attributes and `dtype`; nullopt: the problem always has the step.
   std::optional<Formula> when{};
-  /// The op that does it; empty: none here.
+  /// The op that computes the step; empty if there is none.
   std::string op{};
-  /// The op's dims, by the names of the fused one.
+  /// The step op's dims, as formulas over the fused op's names.
   std::vector<std::pair<std::string, Formula>> dims{};
-  /// The op's attributes: a value, or the name of an attribute of the fused op, whose value it then is.
+  /// The step op's attributes: a value, or the name of a fused op's attribute that supplies it.
   std::vector<std::pair<std::string, std::string>> attributes{};
-  /// Nothing: as the op counts them.
+  /// If nullopt, the step's op counts them.
   std::optional<Formula> bytes{};
   std::optional<Formula> flops{};
-  /// Dims of the fused op along which the step is done piece by piece, each piece for itself; empty: not said.
+  /// Dims of the fused op whose pieces the step computes independently; empty: unknown.
   std::vector<std::string> parallel{};
-  /// Its place in the definition.
+  /// The step's place in the definition.
   SourcePlace place{};
 };
 
 struct Fusion {
-  /// In the order of their launches.
+  /// In launch order.
   std::vector<FusionStep> steps;
-  /// Bytes that a block must keep on chip between steps, at least; nothing: not said.
+  /// The fewest bytes that a block must keep on chip between steps; nullopt: unknown.
   std::optional<Formula> shared_bytes{};
 };
 
-/// A step for one problem of the fused op.
+/// A step of one problem of the fused op.
 struct UnfusedStep {
   const FusionStep* step = nullptr;
-  /// Null where no op does it; belongs to the catalogue.
+  /// Null if no op computes the step. The catalogue owns it.
   const OpDefinition* definition = nullptr;
   std::optional<Problem> problem{};
   std::int64_t bytes = 0;
   std::int64_t flops = 0;
 };
 
-/// The steps that a problem has, in order; none where the definition names none. Throws DefinitionError, with the
-/// step's place, for an op that the catalogue does not have, and for dims and attributes that are not those of the op.
+/// The problem's steps in order; empty if the definition has none. Throws DefinitionError with the step's place if the
+/// catalogue lacks its op, or if the op lacks its dims or attributes.
 [[nodiscard]] std::vector<UnfusedStep> unfused_steps(const OpDefinition& fused, const Problem& problem,
                                                      Catalogue& catalogue);
 

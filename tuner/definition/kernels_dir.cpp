@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Libraries may lie one folder deeper than programs: lib/x86_64-linux-gnu.
+/// Libraries may lie one folder deeper than programs (lib/x86_64-linux-gnu).
 fs::path beside(const fs::path& file) {
   const fs::path above = fs::absolute(file).parent_path().parent_path();
   const fs::path relative = fs::path("share") / "tilewright" / "kernels";
@@ -32,7 +32,7 @@ fs::path kernels_dir_beside(const fs::path& file) {
   const char* chosen = std::getenv("TILEWRIGHT_KERNELS_DIR");
   const bool from_environment = chosen != nullptr && *chosen != '\0';
   const fs::path place = from_environment ? fs::path(chosen) : beside(file);
-  // Links are resolved here once, so that paths in compile logs are those of the files that one edits.
+  // Links are resolved once, here: paths in compile logs are then those of the edited files.
   std::error_code missing;
   fs::path found = fs::canonical(place, missing);
   if (missing || !fs::is_directory(found)) {

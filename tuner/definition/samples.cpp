@@ -45,12 +45,12 @@ bool shares_a_stride(const PlannedArg& arg, std::span<const PlannedArg> args) {
   });
 }
 
-// To odd multiples of `unit`, in the order of their sizes, so that each goes on stepping over the smaller ones.
+// Raises the strides to odd multiples of `unit`, smallest first: each still steps over the smaller ones.
 void raise(std::vector<StrideStep>& steps, std::int64_t row, std::int64_t unit) {
   unit = std::max<std::int64_t>(unit, 1);
   std::vector<StrideStep*> order;
   for (StrideStep& step : steps) order.push_back(&step);
-  // Of equal ones the last is the inner.
+  // The last of equal strides is the innermost.
   std::ranges::stable_sort(order, [](const StrideStep* a, const StrideStep* b) {
     return std::tuple(a->stride, b) < std::tuple(b->stride, a);
   });
@@ -118,7 +118,7 @@ std::optional<Value> SampleScope::find(std::string_view name) const {
   if (auto found = ProblemScope(problem_).find(name)) return found;
   for (const Argument& arg : definition_.interface.args) {
     if (arg.name != name || !is_whole_scalar(arg)) continue;
-    // To kernels, too, a scalar is 0 where it is absent.
+    // Kernels, too, receive 0 for an absent scalar.
     if (arg.when && !arg.when->truth(ProblemScope(problem_))) return 0;
     return whole_sample(definition_, arg.name, problem_);
   }
@@ -212,7 +212,7 @@ Problem problem_of(const MadeInput& made, const PlannedArg& arg, const Problem& 
   const OpSpec spec{interface.op, problem.spec.dtype, attributes_of(made, problem.spec)};
   std::vector<std::int64_t> dims;
   for (const auto& [dim, formula] : made.dims) dims.push_back(formula.integer(ProblemScope(problem)));
-  // An op has a dim at least.
+  // An op has at least one dim.
   const Formula& place = made.dims.front().second;
   auto maker = [&] {
     try {

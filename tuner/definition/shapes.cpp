@@ -44,14 +44,14 @@ std::vector<std::string_view> words(std::string_view text) {
   return found;
 }
 
-/// "256..32768x2" without the doubts: `end` is at most reached.
+/// A parsed "256..32768x2". No value exceeds `end`.
 struct Range {
   std::int64_t begin = 1;
   std::int64_t end = 1;
   std::int64_t step = 1;
   bool geometric = false;
 
-  /// The value after `value`, or nothing behind the end; never overflows.
+  /// The value after `value`, or nullopt past the end. Does not overflow.
   [[nodiscard]] std::optional<std::int64_t> after(std::int64_t value) const {
     if (geometric) return value > end / step ? std::nullopt : std::optional(value * step);
     return value > end - step ? std::nullopt : std::optional(value + step);
@@ -130,7 +130,7 @@ std::vector<Problem> combinations(std::vector<std::vector<std::int64_t>> values,
   return problems;
 }
 
-/// The dim that each column holds.
+/// The dim of each column.
 std::vector<std::size_t> read_header(std::string_view line, const OpInterface& interface) {
   std::vector<std::size_t> columns;
   for (const std::string_view name : split(line, ',')) {
@@ -206,7 +206,7 @@ std::vector<Problem> read_shapes_csv(const std::filesystem::path& file, const Op
   std::string line;
   for (int number = 1; std::getline(stream, line); ++number) {
     std::string_view row = line;
-    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // as spreadsheets write it
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // written by spreadsheets
     if (number == 1 && row.starts_with(kByteOrderMark)) row.remove_prefix(kByteOrderMark.size());
     if (trimmed(row).empty()) continue;
     try {
@@ -228,7 +228,7 @@ std::vector<Problem> read_shapes_csv(const std::filesystem::path& file, const Op
 
 std::vector<Problem> default_shapes(const OpDefinition& definition, const OpSpec& spec, bool emulator) {
   std::vector<std::vector<std::int64_t>> values;
-  // Both grids have every dim in the op's order: the loader saw to it.
+  // The loader ensures that both grids have all dims in the op's order.
   for (const auto& [dim, text] : emulator ? definition.emulator_grid : definition.grid) {
     values.push_back(parse_range(dim, text));
   }

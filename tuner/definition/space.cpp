@@ -23,7 +23,7 @@ void walk(const OpDefinition& definition, const Implementation& implementation, 
     size *= parameter.values.size();
   }
   expansion.total += size;
-  // What the device cannot run at all needs no constraint to say so.
+  // An implementation that the device cannot run needs no constraints.
   if (size > 0 && !device.supports(implementation.recipe.requires_arch)) {
     expansion.forbidden[fmt::format("needs {}", implementation.recipe.requires_arch)] += size;
     return;
@@ -31,7 +31,7 @@ void walk(const OpDefinition& definition, const Implementation& implementation, 
   walk_space(implementation.recipe, values, problem, device,
              {.allowed =
                   [&](const Config& config) {
-                    // It has the last word, and takes the constraints in their order.
+                    // make_plan decides; it evaluates the constraints in order.
                     const auto plan = make_plan(definition.interface, implementation.recipe, config, problem, device);
                     if (const auto* illegal = std::get_if<Illegal>(&plan)) {
                       ++expansion.forbidden[illegal->rule];

@@ -10,7 +10,7 @@
 #include "cache/plan/plan.hpp"
 #include "tuner/definition/definition.hpp"
 
-/// Parameter spaces: from a definition and a problem to the configs worth compiling.
+/// Parameter spaces: the configs of a definition that are worth compiling for a problem.
 namespace tilewright {
 
 struct Candidate {
@@ -19,25 +19,24 @@ struct Candidate {
 };
 
 struct Expansion {
-  /// Legal on this device for this problem: implementations in the definition's order, parameters varying fastest last.
+  /// Legal for this problem and device: implementations in the definition's order, the last parameter fastest.
   std::vector<Candidate> legal;
-  /// The configs that each rule was seen to forbid, each counted for one rule ("constraint `cols % vec == 0`" → 96).
+  /// How many configs each rule forbids ("constraint `cols % vec == 0`" → 96). Each config counts for one rule.
   std::map<std::string, std::size_t> forbidden;
-  /// All configs of the space.
+  /// The size of the whole space.
   std::size_t total = 0;
 };
 
-/// Every config of every implementation that make_plan finds legal. The constraints of an implementation count in their
-/// order: one that cannot be evaluated is no error where another before it is false. The result points into
-/// `definition`.
+/// All configs that make_plan finds legal. Constraints are evaluated in order, so one that cannot be evaluated is no
+/// error after a false one. The result points into `definition`.
 [[nodiscard]] Expansion expand(const OpDefinition& definition, const Problem& problem, const DeviceFacts& device);
 
-/// Why no config serves the problem on this device, for people: a line an implementation, with the rules that forbid
-/// its configs, those that forbid most first. For problems of which `expand` leaves nothing.
+/// Explains why no config serves the problem on this device: a line per implementation with the rules that forbid its
+/// configs, the most frequent first. For problems without legal configs.
 [[nodiscard]] std::string refusals(const OpDefinition& definition, const Problem& problem, const DeviceFacts& device);
 
-/// Checks that a config names an implementation and exactly its parameters, with values of its space; returns it with
-/// the parameters in the definition's order. Throws UsageError with the nearest right name.
+/// Checks that a config names an implementation and exactly its parameters with values of its space. Returns it with
+/// the parameters in the definition's order. Throws UsageError with the nearest name or the allowed values.
 [[nodiscard]] Candidate resolve_config(const OpDefinition& definition, const Config& config);
 
 }  // namespace tilewright

@@ -51,7 +51,7 @@ std::int64_t read_align(const Node& node, Section& section) {
   return 1;
 }
 
-/// What only tensors have.
+/// Reads the keys that only tensors have.
 void read_tensor(Section& section, Argument& arg, const Vocabulary& vocabulary) {
   constexpr std::size_t kMostDims = 8;
   if (const Node* shape = section.need("shape")) {
@@ -104,7 +104,7 @@ void check_alias(const Node& text, std::size_t output_index, const ArgumentList&
                                            suggestion(text.text, list.names(false))));
     }
   } else if (!list.sound[output_index] || !list.sound[static_cast<std::size_t>(input - list.args.data())]) {
-    return;  // what is wrong with them has been said
+    return;  // their mistakes are already reported
   } else if (input->role != ArgRole::in) {
     mistakes.add(text.place, fmt::format("'{}' may not be '{}': only an argument with role \"in\" can be an alias",
                                          output.name, text.text));
@@ -119,7 +119,7 @@ void check_alias(const Node& text, std::size_t output_index, const ArgumentList&
   }
 }
 
-/// `what`: "the pitch", "a stride".
+/// `what` is "the pitch" or "a stride".
 void check_stride(const Node& text, const ArgumentList& list, const std::string& arg, std::string_view what,
                   Mistakes& mistakes) {
   const Argument* scalar = list.find(text.text);
@@ -129,7 +129,7 @@ void check_stride(const Node& text, const ArgumentList& list, const std::string&
                                            suggestion(text.text, list.names(true))));
     }
   } else if (!list.sound[static_cast<std::size_t>(scalar - list.args.data())]) {
-    return;  // what is wrong with it has been said
+    return;  // its mistake is already reported
   } else if (scalar->role != ArgRole::scalar || scalar->type != DType::i64) {
     mistakes.add(text.place, fmt::format("{} of '{}' is '{}', which is no scalar of type i64", what, arg, text.text));
   }
@@ -158,7 +158,7 @@ class Reader {
       arg.type = read_dtype(*type, section.what("type"), mistakes_);
     }
     if (!known_role) {
-      // What it needs depends on the role, so nothing more can be said of it.
+      // The required keys depend on the role, so nothing more can be checked.
       for (const char* key : {"shape", "align", "pitch", "strides"}) static_cast<void>(section.find(key));
     } else if (arg.role == ArgRole::scalar) {
       refuse_on_scalar(section);
@@ -228,9 +228,9 @@ class Reader {
   const Vocabulary& vocabulary_;
   Mistakes& mistakes_;
   ArgumentList list_;
-  /// Checked when all arguments are known: an output may stand before its input, a tensor before its pitch.
+  /// Checked after all arguments are read: an output may precede its input, a tensor its pitch.
   std::vector<std::pair<const Node*, std::size_t>> aliases_;
-  /// With the tensor's name.
+  /// Each with the tensor's name.
   std::vector<std::pair<const Node*, std::string>> pitches_;
   std::vector<std::pair<const std::vector<Node>*, std::string>> strides_;
 };

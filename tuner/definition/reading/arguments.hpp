@@ -15,7 +15,7 @@ struct ArgumentList {
   std::vector<Place> places;
   /// Whether each argument's role, type and shape are without a mistake.
   std::vector<bool> sound;
-  /// False when a name could not be read: then no argument is called unknown.
+  /// False if a name could not be read. Then no argument is reported as unknown.
   bool complete = true;
 
   [[nodiscard]] const Argument* find(std::string_view name) const noexcept;
@@ -25,7 +25,7 @@ struct ArgumentList {
 
 [[nodiscard]] ArgumentList read_arguments(const Node& list, const Vocabulary& vocabulary, Mistakes& mistakes);
 
-/// The dtype that a text names, or nothing and a mistake with the nearest one.
+/// The named dtype. On failure: nullopt, and a mistake with the nearest name.
 [[nodiscard]] std::optional<DType> read_dtype(const Node& text, const std::string& what, Mistakes& mistakes);
 
 }  // namespace tilewright::reading

@@ -21,7 +21,7 @@ bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') |
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-/// Steps through code whose comments are gone.
+/// Steps through code without comments.
 class Cursor {
  public:
   explicit Cursor(std::string_view text) : text_(text) {}
@@ -40,7 +40,7 @@ class Cursor {
     return text_.substr(begin, at_ - begin);
   }
 
-  /// Moves behind the next whole word `word`; false at the end of the text.
+  /// Moves past the next whole word `wanted`; false at the end of the text.
   bool seek(std::string_view wanted) {
     while (!at_end()) {
       if (!is_word(peek())) {
@@ -52,12 +52,12 @@ class Cursor {
     return false;
   }
 
-  /// From an opening parenthesis to behind its closing one; what stands between, parted by commas, with one blank for
-  /// any white space.
+  /// Moves from an opening parenthesis past its closing one. Returns the text between, split at commas, with white
+  /// space reduced to single blanks.
   std::vector<std::string> arguments() {
     std::vector<std::string> found{""};
     int depth = 0;
-    int angles = 0;  // of template arguments; in another place a lone '<' is a comparison, and closes nothing
+    int angles = 0;  // of template arguments; any other '<' is a comparison that nothing closes
     do {
       const char c = peek();
       const bool opens_all = depth == 0;
@@ -86,7 +86,7 @@ class Cursor {
   std::size_t at_ = 0;
 };
 
-/// Between `__global__` and a kernel's name such words take parentheses of their own.
+/// Words between `__global__` and the kernel's name that may take parentheses of their own.
 bool is_decoration(std::string_view word) {
   const bool has_lower = std::ranges::any_of(word, [](char c) { return c >= 'a' && c <= 'z'; });
   return word.starts_with("__") || word == "alignas" || word == "decltype" || !has_lower;
@@ -115,7 +115,7 @@ std::optional<Include> include_in(std::string_view line) {
 
 std::vector<Include> includes_of(const std::string& text) {
   std::vector<Include> found;
-  // Blanked code tells which lines are directives; the name itself stands inside a literal and is read from the text.
+  // Blanked code shows which lines are directives. The name stands in a literal, so it is read from `text`.
   const std::string code = without_comments(text);
   for (std::size_t begin = 0; begin < code.size();) {
     const std::size_t end = std::min(code.find('\n', begin), code.size());
@@ -131,8 +131,8 @@ std::vector<Include> includes_of(const std::string& text) {
   return found;
 }
 
-/// Headers of the C++ library have no ending; of C's these are met. The compiler for the device has none of them, and
-/// in the emulator their declarations clash with its own, in twenty lines of glibc's.
+/// Headers of the C++ library have no ending; these are the common ones of C. The device compiler has none of them, and
+/// in the emulator their declarations clash with its own in twenty lines of glibc errors.
 bool is_of_the_host(const std::string& header) {
   constexpr std::array<std::string_view, 9> kOfC{"math.h",   "stdio.h",  "stdlib.h", "string.h", "assert.h",
                                                  "stdint.h", "stddef.h", "limits.h", "float.h"};
@@ -184,7 +184,7 @@ class Closure {
   SourceClosure result_;
 };
 
-/// Behind the comment that begins at `at`: at the end of its line, or behind its mark; of the text where there is none.
+/// The end of the comment that begins at `at`: its line end or past its end mark, else the end of the text.
 std::size_t end_of_comment(std::string_view text, std::size_t at) {
   const bool is_line = text[at + 1] == '/';
   const std::size_t end = text.find(is_line ? "\n" : "*/", at + 2);
@@ -192,7 +192,7 @@ std::size_t end_of_comment(std::string_view text, std::size_t at) {
   return is_line ? end : end + 2;
 }
 
-/// Where the literal that begins at `at` ends: its closing quote, or else the end of its line.
+/// The end of the literal that begins at `at`: its closing quote, else the end of its line.
 std::size_t end_of_literal(std::string_view text, std::size_t at) {
   std::size_t end = at + 1;
   while (end < text.size() && text[end] != text[at] && text[end] != '\n') {
@@ -218,7 +218,7 @@ std::string without_comments(std::string_view text) {
       const std::size_t end = end_of_comment(text, at);
       blank(at, end);
       at = end;
-    } else if (c == '"' || (c == '\'' && (at == 0 || !is_word(text[at - 1])))) {  // 1'000 is no literal
+    } else if (c == '"' || (c == '\'' && (at == 0 || !is_word(text[at - 1])))) {  // 1'000 is not a literal
       const std::size_t end = end_of_literal(text, at);
       blank(at + 1, end);
       at = end + 1;
@@ -264,7 +264,7 @@ std::string read_file(const std::filesystem::path& file) {
     std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
     if (stream) return text;
   } catch (const std::ios_base::failure&) {
-    // The library throws so for a folder, whatever the stream's exception mask.
+    // The library throws this for a folder, whatever the stream's exception mask.
   }
   throw Error(
       fmt::format("cannot read {}: {}", file.string(), errno == 0 ? "the reason is not known" : std::strerror(errno)));

@@ -7,21 +7,21 @@
 #include <string_view>
 #include <vector>
 
-/// Facts that the loader reads out of device code without compiling it: the headers it includes and its kernels.
-/// Enough to hash an implementation and to find a misspelt kernel in a millisecond; the compiler remains the judge.
+/// Finds the included headers and the kernels of device code without compiling it. This suffices to hash an
+/// implementation and to find a misspelt kernel in a millisecond. The compiler has the last word.
 namespace tilewright::reading {
 
-/// `text` with comments and the insides of literals blanked out; line breaks stay.
+/// `text` with comments and the contents of literals blanked out. Line breaks stay.
 [[nodiscard]] std::string without_comments(std::string_view text);
 
 struct KernelSignature {
   std::string name;
-  /// As they are declared: "const float* x".
+  /// As declared: "const float* x".
   std::vector<std::string> parameters;
 };
 
-/// The `__global__` functions that `text` declares, in its order. Attributes between `__global__` and the name
-/// (`__launch_bounds__(…)` and the like) are stepped over.
+/// The `__global__` functions that `text` declares, in order. Skips attributes between `__global__` and the name, such
+/// as `__launch_bounds__(…)`.
 [[nodiscard]] std::vector<KernelSignature> kernels_of(std::string_view text);
 
 struct SourceFile {
@@ -30,20 +30,20 @@ struct SourceFile {
 };
 
 struct SourceClosure {
-  /// The source, then every header that it includes from its own folder or from the kernel folders, directly or
-  /// through another, each once, in the order in which a compiler would meet them.
+  /// The source, then each header that it includes from its own folder or the kernel folders, directly or indirectly.
+  /// Each appears once, in the order in which a compiler meets them.
   std::vector<SourceFile> files;
-  /// `#include "…"` found in none of these places, and headers of the host's, which no kernel can have: each in a
-  /// sentence.
+  /// A sentence for each `#include "…"` that none of these folders has, and for each host header, which kernels cannot
+  /// use.
   std::vector<std::string> wrong_includes;
 };
 
-/// Follows the includes of `source`. Headers of the toolkit (`cuda_fp16.h`…) are the compiler's, and no part of it.
-/// Throws Error when a file that exists cannot be read.
+/// Follows the includes of `source`. Toolkit headers (`cuda_fp16.h`…) are left out. Throws Error if an existing file
+/// cannot be read.
 [[nodiscard]] SourceClosure closure_of(const std::filesystem::path& source,
                                        const std::vector<std::filesystem::path>& kernel_dirs);
 
-/// The whole of a file. Throws Error when it cannot be read.
+/// The whole file. Throws Error if it cannot be read.
 [[nodiscard]] std::string read_file(const std::filesystem::path& file);
 
 }  // namespace tilewright::reading

@@ -15,7 +15,7 @@ Member* find(Node& table, const std::string& key) {
   return found == table.members.end() ? nullptr : &*found;
 }
 
-/// What is not of one kind on both sides is the implementation's, whose readers will find fault with it.
+/// If the kinds differ, the implementation's value is used, and its reader reports the mistake.
 bool both_are(const Node& a, const Node& b, Node::Kind kind) { return a.kind == kind && b.kind == kind; }
 
 void merge_tables(Node& into, const Node& own) {
@@ -59,7 +59,7 @@ void merge_member(Node& into, const Member& own, Mistakes& mistakes) {
              both_are(there->value, own.value, Node::Kind::table)) {
     merge_tables(there->value, own.value);
   } else if (own.key == "align" && own.value.kind == Node::Kind::table) {
-    // The fragment's one formula stays that of every tensor that is not named.
+    // The fragment's formula still applies to all tensors that the table does not name.
     const Member others{"*", there->place, there->value};
     there->value = own.value;
     if (find(there->value, "*") == nullptr) there->value.members.push_back(others);

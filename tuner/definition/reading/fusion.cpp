@@ -34,7 +34,7 @@ void read_attributes(Section& section, FusionStep& step) {
   }
 }
 
-/// A formula that must be there when the step has no op to count for it.
+/// A cost formula, required if no op of the step counts it.
 std::optional<Formula> read_cost(Section& section, const char* key, const OpPart& op, bool is_needed) {
   const Node* node = section.find(key);
   if (node != nullptr) return read_formula(*node, section.what(key), Stage::problem, op.vocabulary, section.mistakes());

@@ -6,11 +6,11 @@
 /// The `[fusion]` table of a definition.
 namespace tilewright::reading {
 
-/// Reads it into `op`. Whether the ops of its steps exist, and have such dims and attributes, is asked when they are
-/// needed: they are other definitions.
+/// Reads the table into `op`. Whether the steps' ops exist and have these dims and attributes is checked on use,
+/// because they are other definitions.
 void read_fusion(const Node& table, OpPart& op, Mistakes& mistakes);
 
-/// Evaluates its formulas for a few problems of a definition that reads well.
+/// Evaluates the formulas for a few problems. `definition` has no mistakes so far.
 void rehearse_fusion(const OpDefinition& definition, Mistakes& mistakes);
 
 }  // namespace tilewright::reading

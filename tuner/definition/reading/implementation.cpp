@@ -16,7 +16,7 @@
 namespace tilewright::reading {
 namespace {
 
-/// The number in "sm_90a", or 0 for another text.
+/// The number in "sm_90a", or 0 for other text.
 int architecture(std::string_view text) {
   if (!text.starts_with("sm_")) return 0;
   text.remove_prefix(3);
@@ -45,7 +45,7 @@ void read_requires(Section& section, ImplementationRecipe& recipe) {
 }
 
 std::vector<std::int64_t> read_values(const Member& member, Mistakes& mistakes) {
-  using Limits = std::numeric_limits<std::int32_t>;  // device code sees them as int
+  using Limits = std::numeric_limits<std::int32_t>;  // device code holds them as int
   std::vector<std::int64_t> values;
   const std::string what = fmt::format("parameter '{}'", member.key);
   if (!expect(member.value, Node::Kind::list, what, mistakes)) return values;
@@ -147,7 +147,7 @@ void read_align(Section& section, ImplementationRecipe& recipe, const OpPart& op
   const bool is_table = table->kind == Node::Kind::table;
   std::optional<Section> align;
   if (is_table) align.emplace(*table, section.what("align"), mistakes);
-  // Of every tensor that is not named.
+  // The formula of all tensors that the table does not name.
   const auto others = is_table ? read(align->find("*"), align->what("*")) : read(table, section.what("align"));
   for (const std::string& arg : op.args.names(false)) {
     const Node* const node = align ? align->find(arg) : nullptr;
@@ -172,7 +172,7 @@ void read_covers(Section& section, ImplementationRecipe& recipe, const OpPart& o
   if (op.vocabulary.complete) covers.finish();
 }
 
-/// Every output must reach some kernel, or the op's caller gets memory that nothing wrote.
+/// Each output must reach some kernel; otherwise the caller gets unwritten memory.
 void check_outputs(const ImplementationRecipe& recipe, const OpPart& op, Place place, Mistakes& mistakes) {
   std::set<std::string> reached;
   for (const TensorMapRecipe& map : recipe.maps) reached.insert(map.arg);
@@ -189,11 +189,11 @@ void check_outputs(const ImplementationRecipe& recipe, const OpPart& op, Place p
 }
 
 std::string hash_of(const Node& table, const SourceClosure& closure, const std::vector<SourceFile>& prelude) {
-  // Lengths in front, so that no two lists of texts run together into the same bytes.
+  // Lengths come first, so that different lists of texts have different bytes.
   std::string identity = "tilewright implementation 2\n";
   const auto add = [&](const std::string& text) { identity += fmt::format("{}\n{}\n", text.size(), text); };
-  // Words in a source change no code, so it counts by its tokens.
-  // Covers change no code and no launch, so that what was measured stays good where they are edited.
+  // Comments change no code, so sources count by their tokens.
+  // Covers change no code and no launch, so editing them keeps measurements valid.
   Node measured = table;
   std::erase_if(measured.members, [](const Member& member) { return member.key == "covers"; });
   add(canonical_text(measured));
@@ -221,7 +221,7 @@ ImplementationPart read_implementation(const Node& own, const OpPart& op, Source
   ImplementationPart part;
   const std::size_t before = mistakes.unusable();
   std::optional<Node> whole = extended(own, sources, mistakes);
-  // Half of it would only look full of mistakes.
+  // Half a table would report false mistakes.
   if (!whole) return part;
   part.takes_params = op.params != nullptr && give_params(*whole, *op.params);
   const Node& table = *whole;
@@ -234,7 +234,7 @@ ImplementationPart read_implementation(const Node& own, const OpPart& op, Source
     recipe.name = node->text;
     check_identifier(node->text, "implementation", node->place, mistakes);
   }
-  static_cast<void>(section.find("extends"));  // which is done already
+  static_cast<void>(section.find("extends"));  // already applied
   const Node* source = section.need("source", Node::Kind::text);
   const SourceClosure* closure = source == nullptr ? nullptr : sources.find(*source, mistakes);
   if (closure != nullptr) part.implementation.source = closure->files.front().path;

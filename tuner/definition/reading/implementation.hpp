@@ -13,30 +13,30 @@ namespace tilewright::reading {
 
 struct ImplementationPart {
   Implementation implementation;
-  /// Nothing in it is missing or wrong, so that its configs can be planned.
+  /// No part is missing or wrong, so configs can be planned.
   bool sound = false;
-  /// Some kernel of it takes the op's `params`.
+  /// Some kernel takes the op's `params`.
   bool takes_params = false;
 };
 
-/// The hash alone, for a fraction of the time. `params` is the op's, or null. Nothing, and a mistake, where it or its
-/// files cannot be read.
+/// Only the hash, in a fraction of the time. `params` is the op's, or null. Nullopt if the table has no source; nullopt
+/// and a mistake if a file is missing.
 [[nodiscard]] std::optional<std::string> read_hash(const Node& own, const Member* params, Sources& sources,
                                                    Mistakes& mistakes);
 
 [[nodiscard]] ImplementationPart read_implementation(const Node& own, const OpPart& op, Sources& sources,
                                                      Mistakes& mistakes);
 
-/// Reads the kernels of one implementation, and the tensor maps, workspaces and values that they define between them.
+/// Reads one implementation's kernels and the tensor maps, workspaces and values that they define.
 class KernelReader {
  public:
-  /// `vocabulary` knows the implementation's parameters; `closure` is its device code, or null when that is missing.
+  /// `vocabulary` knows the implementation's parameters. `closure` is its device code, or null if missing.
   KernelReader(const OpPart& op, const Vocabulary& vocabulary, const SourceClosure* closure, Mistakes& mistakes)
       : op_(op), vocabulary_(vocabulary), closure_(closure), mistakes_(mistakes) {}
 
-  /// One `[[implementation.kernel]]`.
+  /// Reads one `[[implementation.kernel]]`.
   void read(const Node& table, ImplementationRecipe& recipe);
-  /// After the last kernel: what is used must be defined, what is defined must be used.
+  /// Call after the last kernel. Reports uses without a definition and definitions without a use.
   void finish();
 
  private:
@@ -46,13 +46,13 @@ class KernelReader {
   void read_param(const Node& text, KernelRecipe& kernel);
   void read_launch(Section& section, KernelRecipe& kernel);
   void read_map(const Member& member, ImplementationRecipe& recipe);
-  /// A map's strides that come with the call.
+  /// Reads a map's strides that are scalars of the call.
   void read_stride_scalars(const Node& list, const Section& section, TensorMapRecipe& map);
-  /// The target of a map: an argument, or a workspace with a type.
+  /// Reads a map's target: an argument, or a workspace with a type.
   void read_target(Section& section, TensorMapRecipe& map);
   void read_workspace(const Member& member, ImplementationRecipe& recipe);
   void read_value(const Member& member, ImplementationRecipe& recipe);
-  /// True when `member` is to be read: the first of its name. A mistake when it differs from the first.
+  /// Whether `member` is the first of its name, and so must be read. A mistake if it differs from the first.
   bool is_new(const Member& member, const char* kind, Definitions& defined);
   void check_uses(const char* kind, const Definitions& defined, const std::map<std::string, const Node*>& used) const;
 
@@ -63,11 +63,11 @@ class KernelReader {
   Definitions maps_;
   Definitions workspaces_;
   Definitions values_;
-  /// Name → the first kernel parameter, or tensor map, that asks for it.
+  /// Name → the first kernel parameter or tensor map that uses it.
   std::map<std::string, const Node*> used_maps_;
   std::map<std::string, const Node*> used_workspaces_;
   std::map<std::string, const Node*> used_values_;
-  /// False when some parameter could not be read: then nothing is called unused.
+  /// False if some parameter could not be read. Then no definition is reported as unused.
   bool uses_known_ = true;
 };
 

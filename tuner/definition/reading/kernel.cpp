@@ -8,7 +8,7 @@
 namespace tilewright::reading {
 namespace {
 
-/// What begins the name of a scalar of the call.
+/// The prefix of a scalar of the call.
 constexpr std::string_view kScalar = "scalar:";
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
@@ -36,7 +36,7 @@ void KernelReader::read(const Node& table, ImplementationRecipe& recipe) {
   if (entry != nullptr) {
     kernel.entry = entry->text;
     const bool is_known = params != nullptr || (!has_params && op_.args.complete && op_.vocabulary.complete);
-    // One that is not understood has been told.
+    // A parameter that was not understood is already reported.
     const bool is_read = params == nullptr || params->size() == kernel.params.size();
     if (closure_ != nullptr) {
       Sources::check_kernel(*closure_, *entry,
@@ -192,7 +192,7 @@ void KernelReader::read_stride_scalars(const Node& list, const Section& section,
     mistakes_.add(list.place, fmt::format("{}: a workspace has no strides of the call", what));
     return;
   }
-  // Where they are absent the map is of a dense tensor, whose strides grow from the last extent to the first.
+  // If these scalars are absent, the map is of a dense tensor, whose strides grow from the last extent to the first.
   const Argument* first = map.stride_scalars.empty() ? nullptr : op_.args.find(map.stride_scalars.front());
   if (arg == nullptr || first == nullptr || !first->when) return;
   if (!std::ranges::equal(arg->strides.rbegin(), arg->strides.rend(), map.stride_scalars.begin(),
@@ -216,7 +216,7 @@ void KernelReader::read_map(const Member& member, ImplementationRecipe& recipe) 
                         : read_formulas(*node, section.what(key), least, most, Stage::config, vocabulary_, mistakes_);
     return std::move(formulas).value_or(std::vector<Formula>());
   };
-  constexpr std::size_t kMostDims = 5;  // cuTensorMapEncodeTiled's
+  constexpr std::size_t kMostDims = 5;  // cuTensorMapEncodeTiled's limit
   map.dims = list(section.need("dims"), "dims", 1, kMostDims);
   const std::size_t rank = map.dims.size();
   const bool is_known = rank > 0;
@@ -228,7 +228,7 @@ void KernelReader::read_map(const Member& member, ImplementationRecipe& recipe) 
   } else {
     map.strides = list(strides, "strides", is_known ? rank - 1 : 0, is_known ? rank - 1 : kMostDims);
   }
-  // An extent that comes with the call leaves the strides as they are: they come, too, or it is the last one.
+  // An extent of the call must not change the strides: either they come with the call, too, or it is the last extent.
   std::size_t of_call = 0;
   for (std::size_t i = 0; !map.arg.empty() && i < rank; ++i) {
     const Formula& extent = map.dims[i];
@@ -295,7 +295,7 @@ void KernelReader::check_uses(const char* kind, const Definitions& defined,
     mistakes_.add(text->place,
                   fmt::format("'{}': no {} of that name is defined{}", text->text, kind, suggestion(name, known)));
   }
-  // A misspelt use leaves its definition unused: that is one mistake.
+  // A misspelt use also leaves its definition unused: report one mistake.
   if (!uses_known_ || !all_defined) return;
   for (const auto& [name, member] : defined) {
     if (used.contains(name)) continue;

@@ -12,7 +12,7 @@
 namespace tilewright::reading {
 namespace {
 
-/// The names that a text mentions, if it is a formula.
+/// The names that `text` mentions, if it is a formula.
 std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> words;
   try {
@@ -21,7 +21,7 @@ std::vector<std::string> words_of(const std::string& text) {
       if (token.kind == Token::Kind::word) words.emplace_back(token.spelling);
     }
   } catch (const DefinitionError&) {
-    // Other readers report a text that is no formula.
+    // Other readers report text that is not a formula.
   }
   return words;
 }
@@ -38,7 +38,7 @@ bool mentions(const Node& node, const std::string& name) {
 
 /// Whether a formula of the implementation mentions `name`.
 bool is_used(const Node& implementation, const std::string& name) {
-  // Texts that are no formulas, though some look like one.
+  // Keys whose texts are not formulas, though some look like one.
   constexpr std::array<std::string_view, 6> kOther{"name", "source", "requires", "specialize", "entry", "params"};
   const auto in_member = [&](const Member& member) {
     return std::ranges::find(kOther, member.key) == kOther.end() && mentions(member.value, name);
@@ -56,7 +56,7 @@ Stage stage_of(const Formula& formula) {
   return is_late ? Stage::grid : Stage::config;
 }
 
-/// Puts lets into one another's place, each after those that it uses.
+/// Substitutes lets in one another, each after the lets that it uses.
 class Resolver {
  public:
   Resolver(const Node& table, Section& section, Vocabulary& vocabulary)
@@ -80,7 +80,7 @@ class Resolver {
   }
 
  private:
-  /// Stands for one with a mistake, so that those which use it can still be checked.
+  /// Stands for a let with a mistake, so that its users can still be checked.
   inline static const Let kUnreadable{{{"0", {}}}, Stage::config};
 
   const Node& table_;

@@ -12,7 +12,7 @@ namespace {
 
 using namespace reading;
 
-/// Reads every `[[implementation]]`; which of them can be planned.
+/// Reads all `[[implementation]]` tables. Returns which of them can be planned.
 std::vector<bool> read_implementations(const Node& list, OpPart& op, Sources& sources, Mistakes& mistakes) {
   std::vector<bool> is_plannable;
   bool takes_params = false;
@@ -66,7 +66,7 @@ OpDefinition reading::load(const std::filesystem::path& toml_file,
   const Node* list = top.need("implementation", Node::Kind::list);
   const Node* fusion = top.find("fusion", Node::Kind::table);
   top.finish();
-  // Without [op] nothing else can be judged.
+  // Without [op] nothing else can be checked.
   if (op_table == nullptr) mistakes.throw_if_any();
 
   OpPart op = read_op(*op_table, file.stem().string(), sources, mistakes);

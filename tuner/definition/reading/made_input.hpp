@@ -7,14 +7,14 @@
 
 #include "tuner/definition/reading/op.hpp"
 
-/// Inputs that the reference of another op makes: `y = { op = "softmax", output = "y" }`.
+/// Inputs made by another op's reference: `y = { op = "softmax", output = "y" }`.
 namespace tilewright::reading {
 
-/// Attributes of other ops, which are members of the generated struct beside this op's, with their values.
+/// Values of other ops' attributes, which are members of the generated struct beside this op's.
 using MadeAttributes = std::map<std::string, std::string>;
 
-/// Reads the sample of `arg`; nothing, and the mistakes, when it cannot be made. `attributes` are those of the inputs
-/// read before, to which it adds its own.
+/// Reads the sample of `arg`. If it cannot be made: nullopt and the mistakes. `attributes` holds those of the inputs
+/// read before; this input's are added.
 [[nodiscard]] std::optional<MadeInput> read_made_input(Section& section, const Argument& arg, const OpPart& op,
                                                        Sources& sources, MadeAttributes& attributes);
 

@@ -24,7 +24,7 @@ void Mistakes::add(const DefinitionError& error) {
 
 void Mistakes::add_aside(Place place, std::string message) {
   Diagnostic mistake{file_of(place), place.line, place.column, std::move(message)};
-  // Implementations that share a fragment have its mistakes in common.
+  // Implementations that share a fragment also share its mistakes.
   const auto is_it = [&](const Diagnostic& other) {
     return std::tie(other.file, other.line, other.column, other.message) ==
            std::tie(mistake.file, mistake.line, mistake.column, mistake.message);
@@ -35,7 +35,7 @@ void Mistakes::add_aside(Place place, std::string message) {
 void Mistakes::throw_if_any() const {
   if (found_.empty()) return;
   std::vector<Diagnostic> sorted = found_;
-  // The definition's own first, then those of its fragments.
+  // The definition's own mistakes precede those of its fragments.
   std::ranges::stable_sort(sorted, {}, [&](const Diagnostic& mistake) {
     return std::tuple(mistake.file != file_, mistake.file, mistake.line, mistake.column);
   });

@@ -27,7 +27,7 @@ constexpr std::string_view kCppWords[] = {
     "using",       "virtual",  "void",       "volatile",  "wchar_t",   "while",        "xor",
     "xor_eq"};
 
-/// Macros and built-in variables that some compiler of device code, or the emulator's host compiler, has in scope.
+/// Macros and built-in variables in scope of some device compiler or of the emulator's host compiler.
 constexpr std::string_view kDeviceWords[] = {"threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "assert",
                                              "NULL",      "INFINITY", "NAN",      "errno",   "linux",    "unix"};
 
@@ -40,7 +40,7 @@ bool is_in(const auto& words, std::string_view name) { return std::ranges::find(
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// What else a name means wherever definitions are read, or nothing.
+/// The name's fixed meaning in all definitions, or empty.
 std::string_view meaning(std::string_view name) {
   if (is_in(kConfigMembers, name)) return "a member of the generated struct Config";
   if (is_in(kFormulaWords, name)) return "a function of formulas";
@@ -70,7 +70,7 @@ bool check_identifier(std::string_view name, std::string_view what, Place place,
 }
 
 bool check_attribute_value(std::string_view value, Place place, Mistakes& mistakes) {
-  // What `tilewright::Name` in device/config.cuh can hold.
+  // The limits of `tilewright::Name` in device/config.cuh.
   constexpr std::size_t kLongest = 63;
   const auto belongs = [](char c) {
     return is_letter(c) || is_digit(c) || c == '_' || c == '-' || c == '.' || c == '+';

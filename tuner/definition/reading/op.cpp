@@ -56,7 +56,7 @@ void read_bucketed(Section& section, OpPart& op) {
   }
 }
 
-/// What a call's extent would have to be known for.
+/// Refuses formulas that need the call's value of a bucketed dim.
 void check_bucketed(const OpInterface& interface, Mistakes& mistakes) {
   const auto refuse = [&](const Formula& formula, std::string message) {
     const SourcePlace& place = formula.place();
@@ -160,7 +160,7 @@ void read_follows(Section& section, OpPart& op) {
   }
 }
 
-/// One op that teaches: what its names mean is for its own definition to say, so none is called unknown here.
+/// Reads one item of `learns_from`. Only the other op's definition knows its names, so none is reported as unknown.
 std::optional<LearnsFrom> read_teacher(const Node& table, const OpPart& op, Mistakes& mistakes) {
   Section section(table, "an item of 'learns_from' in [op]", mistakes);
   Vocabulary theirs;
@@ -207,7 +207,7 @@ void read_learns_from(Section& section, OpPart& op) {
 }
 
 void read_costs(Section& section, OpPart& op) {
-  // Costs may depend on what inputs hold (costs.hpp); how these are filled is read, and judged, later.
+  // Costs may depend on input contents (costs.hpp). The samples that fill them are read and checked later.
   Vocabulary vocabulary = op.vocabulary;
   for (const Argument& arg : op.args.args) {
     if (is_summed(arg) && !op.vocabulary.is_of_problem(arg.name)) vocabulary.dims.push_back(arg.name);
@@ -241,7 +241,7 @@ OpPart read_op(const Node& table, const std::string& stem, Sources& sources, Mis
   read_bucketed(section, op);
   read_dtypes(section, op);
   read_attributes(section, op);
-  // Where one of them is wrong, formulas that use it are not.
+  // If one of these is wrong, formulas that use it are not reported.
   op.vocabulary.complete = mistakes.unusable() == before_names;
   const OpInterface& interface = op.definition.interface;
   op.vocabulary.dims = interface.dims;
@@ -256,7 +256,7 @@ OpPart read_op(const Node& table, const std::string& stem, Sources& sources, Mis
     op.args.complete = false;
   }
   check_bucketed(interface, mistakes);
-  // Kernels have it as their own: their reader judges it.
+  // Kernels get it as their own; their reader checks it.
   if (section.find("params") != nullptr) op.params = table.member("params");
   read_follows(section, op);
   read_learns_from(section, op);

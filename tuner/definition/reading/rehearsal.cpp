@@ -15,14 +15,14 @@
 namespace tilewright::reading {
 namespace {
 
-/// The extent of each of `rank` dims that make 2^log2 elements together.
+/// The extent at which `rank` equal dims have 2^log2 elements.
 std::int64_t side_of(double log2, std::size_t rank) {
   return static_cast<std::int64_t>(std::exp2(log2 / static_cast<double>(rank)));
 }
 
-/// Dims that a base must serve: all 1, all odd, all large, and each in turn huge beside ones.
+/// Dims that a base must serve: all 1, all odd, all large, and each in turn 1001 or huge beside ones.
 std::vector<std::vector<std::int64_t>> hard_dims(std::size_t rank) {
-  // Beyond 32 bits; 8 GiB of single bytes.
+  // 8 GiB of single bytes, beyond 32 bits.
   constexpr std::int64_t kHuge = (std::int64_t{1} << 33) - 1;
   const std::int64_t large = side_of(40, rank) + 1;
   std::vector<std::vector<std::int64_t>> dims;
@@ -36,7 +36,7 @@ std::vector<std::vector<std::int64_t>> hard_dims(std::size_t rank) {
   return dims;
 }
 
-/// No GPU that is supported has less than this.
+/// A lower bound of all supported GPUs.
 DeviceFacts least_device() {
   DeviceFacts facts;
   facts.name = "the least sm_80 GPU";
@@ -63,7 +63,7 @@ DeviceFacts device_for(std::string_view arch) {
   return facts;
 }
 
-/// Why the base cannot serve a problem; empty when it can.
+/// Why the base cannot serve a problem; empty if it can.
 std::string obstacle(const OpDefinition& definition, const Candidate& base, const Problem& problem) {
   const auto plan = make_plan(definition.interface, base.implementation->recipe, base.config, problem, least_device());
   if (const auto* illegal = std::get_if<Illegal>(&plan)) return illegal->reason;
@@ -155,9 +155,9 @@ Config read_base(const Node& text, const OpDefinition& definition, const std::ve
     }
     return base.config;
   } catch (const DefinitionError& error) {
-    mistakes.add(error);  // a formula, with its own place
+    mistakes.add(error);  // a formula's, with its own place
   } catch (const UsageError& error) {
-    // An implementation without a name is one that could not be read at all: the base may well be one of its configs.
+    // An unreadable implementation has no name, and the base may be one of its configs.
     const auto is_unread = [](const Implementation& each) { return each.recipe.name.empty(); };
     if (std::ranges::any_of(definition.implementations, is_unread)) return {};
     mistakes.add(text.content, fmt::format("the base is no config of this op: {}", error.what()));

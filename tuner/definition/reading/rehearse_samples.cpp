@@ -19,7 +19,7 @@ void evaluate(const Sample& sample, const PlannedArg& arg, const Scope& scope) {
                                       name(arg.type), values_in(*sample.formula, scope))}});
 }
 
-/// At the first and the last element, and at the end of each extent, where formulas break.
+/// Evaluates at the first and the last element and at the end of each extent, where formulas fail.
 void evaluate_at_edges(const Sample& sample, const PlannedArg& arg, SampleScope& scope) {
   const std::size_t rank = arg.shape.size();
   if (std::ranges::find(arg.shape, 0) != arg.shape.end()) return;

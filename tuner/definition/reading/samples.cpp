@@ -15,7 +15,7 @@ namespace {
 
 bool is_whole(DType type) { return unit_roundoff(type) <= 0; }
 
-/// Reads the samples of one definition, the first and then those with a name.
+/// Reads a definition's samples: the first set, then the named sets.
 class Reader {
  public:
   Reader(OpPart& op, Sources& sources, Mistakes& mistakes) : op_(op), sources_(sources), mistakes_(mistakes) {
@@ -194,7 +194,7 @@ class Reader {
   OpPart& op_;
   Sources& sources_;
   Mistakes& mistakes_;
-  /// Of formulas of tensors.
+  /// For tensor formulas.
   Vocabulary vocabulary_ = op_.vocabulary;
   MadeAttributes made_attributes_{};
 };
@@ -211,7 +211,7 @@ void read_draws(Section& section, OpPart& op) {
   }
 }
 
-/// What costs sum must have elements that are known without a device.
+/// Inputs that costs sum must have elements known without a device.
 void check_costs(const OpPart& op, Mistakes& mistakes) {
   for (const Formula* cost : {&op.definition.bytes, &op.definition.flops}) {
     for (const std::string& name : cost->names()) {

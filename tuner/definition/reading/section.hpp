@@ -9,30 +9,30 @@
 #include "tuner/definition/reading/mistakes.hpp"
 #include "tuner/definition/reading/toml_tree.hpp"
 
-/// One table of a definition while it is read: hands out its members by key, says which are missing or of another type,
-/// and at the end which keys nobody asked for. Refers to the tree and the mistakes, which outlive it.
+/// One table of a definition during reading: returns members by key, reports those that are missing or of another type,
+/// and finally the keys that nobody asked for. Refers to the tree and the mistakes, which must outlive it.
 namespace tilewright::reading {
 
 class Section {
  public:
-  /// `title` stands for the table in messages: "[op]", "kernel 'softmax_onchip'".
+  /// `title` names the table in messages: "[op]", "kernel 'softmax_onchip'".
   Section(const Node& table, std::string title, Mistakes& mistakes)
       : table_(table), title_(std::move(title)), mistakes_(mistakes) {}
 
-  /// The value of a key that may be left out, or null.
+  /// The value of an optional key, or null.
   [[nodiscard]] const Node* find(std::string_view key);
-  /// The value of a key that must be there; null, and a mistake, when it is not.
+  /// The value of a required key. If it is absent: null and a mistake.
   [[nodiscard]] const Node* need(std::string_view key);
-  /// As `find` and `need`, of one type; null, and a mistake, for another.
+  /// As above, but a value of another type gives null and a mistake.
   [[nodiscard]] const Node* find(std::string_view key, Node::Kind kind);
   [[nodiscard]] const Node* need(std::string_view key, Node::Kind kind);
-  /// A list whose items all are texts; with their places. Nothing, and a mistake, otherwise.
+  /// The items of a list of texts. For anything else: null and a mistake.
   [[nodiscard]] const std::vector<Node>* find_texts(std::string_view key);
   [[nodiscard]] const std::vector<Node>* need_texts(std::string_view key);
 
-  /// "'dims' in [op]", for messages.
+  /// The key's name in messages: "'dims' in [op]".
   [[nodiscard]] std::string what(std::string_view key) const;
-  /// Reports the keys that were never asked for, with the nearest that was. The last call.
+  /// Reports each key that was not asked for, with the nearest known key. Call last.
   void finish() const;
 
   [[nodiscard]] const std::string& title() const noexcept { return title_; }
@@ -49,10 +49,10 @@ class Section {
   std::vector<std::string> asked_;
 };
 
-/// True when `node` has this type; else a mistake at it: "`what` must be a list, and is an integer".
+/// Whether `node` has this type; else adds a mistake: "`what` must be a list, and is an integer".
 bool expect(const Node& node, Node::Kind kind, const std::string& what, Mistakes& mistakes);
 
-/// A number with or without a fraction; a mistake for anything else.
+/// A number with or without a fraction. For anything else: nullopt and a mistake.
 [[nodiscard]] std::optional<double> number_of(const Node& node, const std::string& what, Mistakes& mistakes);
 
 }  // namespace tilewright::reading

@@ -17,7 +17,7 @@ constexpr std::string_view kPointer = "pointer";
 constexpr std::string_view kLongLong = "long long";
 constexpr std::string_view kUnsignedLongLong = "unsigned long long";
 
-/// Of types that are one word.
+/// For one-word types.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kWords{{{"float", "float"},
                                                                                 {"double", "double"},
                                                                                 {"int32_t", "int"},
@@ -40,7 +40,7 @@ std::vector<std::string_view> words_of(std::string_view text) {
   return words;
 }
 
-/// Of int, long, unsigned and the like, in any order; nothing where another word is the type.
+/// The type made of int, long, unsigned and signed in any order; nullopt for another type.
 std::optional<std::string_view> integer_of(const std::vector<std::string_view>& words) {
   std::size_t longs = 0;
   bool is_unsigned = false;
@@ -50,14 +50,14 @@ std::optional<std::string_view> integer_of(const std::vector<std::string_view>& 
     is_unsigned = is_unsigned || word == "unsigned";
     known += word == "long" || word == "unsigned" || word == "signed" || word == "int" ? 1U : 0U;
   }
-  // The rest is the name.
+  // The remaining word is the name.
   if (known == 0 || words.size() > known + 1) return std::nullopt;
-  // CUDA's hosts have a long of 64 bits.
+  // On CUDA hosts, long has 64 bits.
   if (longs > 0) return is_unsigned ? kUnsignedLongLong : kLongLong;
   return is_unsigned ? "unsigned" : "int";
 }
 
-/// Whole numbers of one size are as good as each other.
+/// Signed and unsigned integers of one size may stand for each other.
 std::string_view without_sign(std::string_view as) {
   if (as == "unsigned") return "int";
   return as == kUnsignedLongLong ? kLongLong : as;

@@ -8,29 +8,29 @@
 #include "cache/model/interface.hpp"
 #include "cache/model/recipe.hpp"
 
-/// The passing of a kernel's parameters: as its source declares them, and as a definition gives them. Pure.
+/// How kernel parameters are passed: as the source declares them and as a definition gives them. Pure.
 namespace tilewright::reading {
 
-/// "pointer", "float", "double", "int", "unsigned", "long long", "unsigned long long"; empty where the text does not
-/// say: an alias, a type of a template, a class.
+/// "pointer", "float", "double", "int", "unsigned", "long long" or "unsigned long long". Empty if the text does not
+/// tell: an alias, a template's type, a class.
 [[nodiscard]] std::string passed_as(std::string_view declaration);
 
-/// The parameters that a launch passes.
+/// A parameter that a launch passes.
 struct Passed {
   std::string name;
-  /// As passed_as() has it.
+  /// The result of passed_as().
   std::string as;
 };
 [[nodiscard]] std::vector<Passed> passed_by(const std::vector<KernelParam>& params, const std::vector<Argument>& args);
-/// Every argument, and then every dim: what a reference is passed, and a kernel whose parameters are not listed.
+/// All arguments, then all dims: the parameters of a reference, and of a kernel that lists none.
 [[nodiscard]] std::vector<KernelParam> all_params(const std::vector<Argument>& args,
                                                   const std::vector<std::string>& dims);
 
-/// Whether a kernel that declares these parameters reads what is passed: as many, and each of the size and the kind
-/// that it is passed as, where both are known.
+/// Whether a kernel with these declarations reads the passed values correctly: the count agrees, and the size and kind
+/// of each, if both are known.
 [[nodiscard]] bool agree(const std::vector<std::string>& declarations, const std::vector<Passed>& passed);
 
-/// "pointer x, float alpha, long long n".
+/// As "pointer x, float alpha, long long n".
 [[nodiscard]] std::string text(const std::vector<Passed>& passed);
 
 }  // namespace tilewright::reading

@@ -98,7 +98,7 @@ void Sources::check_kernel(const SourceClosure& closure, const Node& entry,
     for (const KernelSignature& kernel : kernels_of(file.text)) {
       names.push_back(kernel.name);
       if (kernel.name != entry.text) continue;
-      // What has another mistake may be passed otherwise for that alone.
+      // Another mistake alone may cause a type mismatch, so that is reported only without other mistakes.
       const bool is_judged = passed && (passed->size() != kernel.parameters.size() || mistakes.unusable() == 0);
       if (is_judged && !agree(kernel.parameters, *passed)) {
         mistakes.add(

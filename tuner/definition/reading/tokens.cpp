@@ -8,7 +8,7 @@
 namespace tilewright::reading {
 namespace {
 
-// Longest first. What is not here is a token of one character.
+// Longest first. Any other operator is a token of one character.
 constexpr std::array<std::string_view, 26> kOperators{"<<=", ">>=", "<=>", "->*", "...", "::", "->", "++", "--",
                                                       "<<",  ">>",  "<=",  ">=",  "==",  "!=", "&&", "||", "+=",
                                                       "-=",  "*=",  "/=",  "%=",  "&=",  "|=", "^=", "##"};
@@ -26,7 +26,7 @@ class Tokenizer {
       const std::size_t begin = at_;
       step();
       tokens_.append(text_.substr(begin, at_ - begin));
-      // Of a macro with parameters the parenthesis follows at once.
+      // The parenthesis of a macro with parameters follows its name directly.
       if (place_ == Place::macro && at_ < text_.size() && text_[at_] == '(') tokens_ += '(';
       tokens_ += '\n';
       line_is_empty_ = false;
@@ -38,7 +38,7 @@ class Tokenizer {
  private:
   [[nodiscard]] bool starts(std::string_view with) const { return text_.substr(at_).starts_with(with); }
 
-  /// White space, a comment or a line continuation; false where there is none.
+  /// Skips white space, a comment or a line continuation; false if there is none.
   bool skip_blank() {
     const char c = text_[at_];
     if (c == '\n') {
@@ -62,7 +62,7 @@ class Tokenizer {
   }
 
   void skip_line_comment() {
-    // A continued line continues its comment.
+    // A line continuation also continues the comment.
     do {
       at_ = std::min(text_.find('\n', at_ + 1), text_.size());
     } while (at_ < text_.size() && text_[at_ - 1] == '\\');
@@ -73,7 +73,7 @@ class Tokenizer {
     place_ = Place::code;
   }
 
-  /// To behind one token.
+  /// Steps past one token.
   void step() {
     const char c = text_[at_];
     if (c == '#' && line_is_empty_) {
@@ -133,7 +133,7 @@ class Tokenizer {
   std::size_t at_ = 0;
   std::string tokens_;
   bool line_is_empty_ = true;
-  /// What was read last: of a directive its `#`, `define`, a macro's name, or anything else.
+  /// The last token: ordinary code, or a directive's `#`, `define`, macro name or other part.
   enum class Place { code, hash, define, macro, directive } place_ = Place::code;
 };
 

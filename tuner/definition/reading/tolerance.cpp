@@ -32,7 +32,7 @@ std::optional<Tolerance> tolerance_of(const Node& node, const std::string& what,
   return std::nullopt;
 }
 
-/// The dtypes of one table, all of them where `is_whole`, and outputs by name.
+/// Reads a table's dtypes, all of which are required if `is_whole`, and its outputs by name.
 void read_types(Section& section, bool is_whole, const OpPart& op, ToleranceTable& table) {
   for (const DType type : op.definition.interface.dtypes) {
     const std::string key(name(type));
@@ -66,7 +66,7 @@ ToleranceTable read_table(const Node& node, const OpPart& op, Mistakes& mistakes
   return table;
 }
 
-/// Every combination of the attributes that a condition mentions; the others have their defaults.
+/// All combinations of the attributes that conditions mention. The others have their defaults.
 std::vector<OpSpec> specs_of(const OpDefinition& definition) {
   std::set<std::string> mentioned;
   for (const ToleranceTable& table : definition.tolerance) {
@@ -88,7 +88,7 @@ std::vector<OpSpec> specs_of(const OpDefinition& definition) {
   return specs;
 }
 
-/// "'f32' where math is 'tf32' and act is 'none'": of the attributes, those that conditions mention.
+/// "'f32' where math is 'tf32' and act is 'none'", with the attributes that conditions mention.
 std::string case_of(const OpSpec& spec, const std::vector<ToleranceTable>& tables) {
   std::vector<std::string> parts;
   for (const auto& attribute : spec.attributes) {
@@ -102,7 +102,7 @@ std::string case_of(const OpSpec& spec, const std::vector<ToleranceTable>& table
   return parts.empty() ? fmt::format("'{}'", type) : fmt::format("'{}' where {}", type, fmt::join(parts, " and "));
 }
 
-/// Each dtype must have a tolerance for all attributes, and each table must be the first for some of them.
+/// Each dtype must have a tolerance for all attributes, and each table must be the first to apply somewhere.
 void check_cover(const Node& list, const OpDefinition& definition, Mistakes& mistakes) {
   std::vector<bool> counts(definition.tolerance.size(), false);
   for (const DType type : definition.interface.dtypes) {
@@ -121,7 +121,7 @@ void check_cover(const Node& list, const OpDefinition& definition, Mistakes& mis
       }
     }
   }
-  // So does one that is the first for some output.
+  // A table also counts if it is the first to apply to some output.
   for (const Argument& arg : definition.interface.args) {
     for (const OpSpec& spec : specs_of(definition)) {
       for (const DType type : definition.interface.dtypes) {

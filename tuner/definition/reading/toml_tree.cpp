@@ -6,22 +6,22 @@
 #include <stdexcept>
 
 namespace tilewright::reading {
-/// What the parser takes for granted does not hold.
+/// Thrown if an assumption of the parser fails.
 struct BrokenAssumption final : std::logic_error {
   using std::logic_error::logic_error;
 };
 [[noreturn]] static void break_off(const char* assumption) { throw BrokenAssumption(assumption); }
 }  // namespace tilewright::reading
 
-// toml++ 3.3 asserts that a name and a value begin as such do, which text from outside need not; with NDEBUG it tells
-// the compiler so instead, which may then make anything of it. It also tells it that no letter from U+00A1 to U+0499 is
-// ever compared with a space. Here the first is an error like any other, and the second no.
+// toml++ 3.3 asserts that names and values begin with a valid character, which outside text may violate; with NDEBUG
+// the violation is undefined behaviour. It also marks the comparison of letters U+00A1 to U+0499 with a space as
+// unreachable. Here the first is an ordinary error, and the second is false.
 #ifdef NDEBUG
 #define TILEWRIGHT_NDEBUG
 #undef NDEBUG
 #endif
 #define TOML_ASSERT(holds) (static_cast<bool>(holds) ? static_cast<void>(0) : tilewright::reading::break_off(#holds))
-// Lists and inline tables within each other: the parser recurses.
+// The depth of nested lists and inline tables, over which the parser recurses.
 #define TOML_MAX_NESTED_VALUES 64
 #include <toml++/impl/preprocessor.h>
 #undef TOML_UNREACHABLE
@@ -49,7 +49,7 @@ Place place_of(const toml::source_region& region) {
   return {static_cast<int>(region.begin.line), static_cast<int>(region.begin.column)};
 }
 
-/// Names of one key, with dots between them: the parser makes a table of each, and frees them by recursion.
+/// The most names in a dotted key. The parser makes a table of each and frees them recursively.
 constexpr std::size_t kMostNames = 16;
 
 [[noreturn]] void refuse(const std::string& file, Place place, std::string why) {
@@ -58,20 +58,20 @@ constexpr std::size_t kMostNames = 16;
 
 bool is_before(const Place& a, const Place& b) { return std::tie(a.line, a.column) < std::tie(b.line, b.column); }
 
-/// A text in three quotes, and its first character: behind a line break that follows the quotes.
+/// A triple-quoted text and its first character, which follows a line break after the quotes.
 struct LongText {
   Place quote;
   Place content;
 };
 
-/// Passes through a file ahead of the parser. Knows texts, comments and the dots of keys.
+/// Scans a file before the parser. Knows texts, comments and dotted keys.
 class Scan {
  public:
   Scan(std::string_view text, const std::string& file) : rest_(text), file_(file) {
     if (text.size() > kMostBytes) refuse(file_, {}, fmt::format("it has more than {} bytes", kMostBytes));
   }
 
-  /// The long texts in their order. Throws DefinitionError for a key of too many names.
+  /// The long texts in order. Throws DefinitionError for a key of too many names.
   std::vector<LongText> run() {
     while (!rest_.empty()) {
       const char c = rest_.front();
@@ -111,7 +111,7 @@ class Scan {
     while (is_long && rest_.starts_with(quote)) pass(1);
   }
 
-  /// So many bytes; columns count UTF-8 characters.
+  /// Skips `count` bytes. Columns count UTF-8 characters.
   void pass(std::size_t count) {
     for (; count > 0 && !rest_.empty(); --count) {
       const bool ends_line = rest_.front() == '\n';
@@ -132,7 +132,7 @@ class Scan {
   std::vector<LongText> texts_;
 };
 
-/// Where the characters of the text at `quote` begin.
+/// The place of the first character of the text at `quote`.
 Place content_place(const std::vector<LongText>& long_texts, Place quote) {
   const auto found = std::ranges::lower_bound(long_texts, quote, is_before, &LongText::quote);
   if (found != long_texts.end() && !is_before(quote, found->quote)) return found->content;

@@ -6,16 +6,15 @@
 #include <string_view>
 #include <vector>
 
-/// A TOML file as a plain tree of values that remember their place: what the definition loader walks. The parser itself
-/// (toml++) stays behind `parse_toml`, and unlike its tables ours keep the order of the file, since the order of a
-/// space's parameters means something.
+/// A TOML file as a plain tree of values with their places, for the definition loader. `parse_toml` hides the parser
+/// (toml++). Unlike its tables, these keep the file's order, because the order of a space's parameters matters.
 namespace tilewright::reading {
 
 /// Line and column, counted from 1; columns count characters.
 struct Place {
   int line = 0;
   int column = 0;
-  /// The file, where it is not the definition itself but a fragment (fragment.hpp); else null.
+  /// The fragment's file (fragment.hpp); null for the definition itself.
   const std::string* file = nullptr;
 };
 
@@ -25,7 +24,7 @@ struct Node {
   enum class Kind : std::uint8_t { text, integer, real, boolean, date, list, table };
   Kind kind = Kind::table;
   Place place;
-  /// The place of a text's first character behind the quotes.
+  /// The place of a text's first character inside the quotes.
   Place content;
   std::string text;
   std::int64_t integer = 0;
@@ -34,7 +33,7 @@ struct Node {
   std::vector<Node> items;
   std::vector<Member> members;
 
-  /// The member of a table called `key`, or null.
+  /// A table's member with this key, or null.
   [[nodiscard]] const Member* member(std::string_view key) const noexcept;
 };
 
@@ -48,11 +47,11 @@ struct Member {
 /// "a text", "an integer", "a list", …
 [[nodiscard]] std::string_view name(Node::Kind kind) noexcept;
 
-/// Throws DefinitionError with the one mistake that stops a TOML parser; `file` is for its text.
+/// Throws DefinitionError with the mistake that stopped the parser. `file` is the name in its text.
 [[nodiscard]] Node parse_toml(std::string_view text, const std::string& file);
 
-/// The values alone, in one spelling: what stays the same when comments, spacing and the order of keys change. The
-/// members of a table called `space` keep their order, which is that of a config's parameters.
+/// The values alone in one spelling, independent of comments, spacing and the order of keys. A table called `space`
+/// keeps its order, which is the order of a config's parameters.
 [[nodiscard]] std::string canonical_text(const Node& node);
 
 }  // namespace tilewright::reading

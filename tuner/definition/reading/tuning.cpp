@@ -9,12 +9,12 @@
 namespace tilewright::reading {
 namespace {
 
-/// One block of 256 threads for each 256 elements of the first output, up to a grid that fills any device.
+/// Blocks of 256 threads, one per 256 elements of the first output, up to a grid that fills any device.
 Formula default_reference_grid(const OpPart& op, Place place, Mistakes& mistakes) {
   const Argument* output = nullptr;
   for (const Argument& arg : op.args.args) {
     if (arg.role != ArgRole::out && arg.role != ArgRole::inout) continue;
-    // An output that is always there rather than one that some attribute calls for.
+    // Prefer an output that is always present to a conditional one.
     if (output == nullptr || (output->when && !arg.when)) output = &arg;
   }
   std::string elements = "1";
@@ -25,7 +25,7 @@ Formula default_reference_grid(const OpPart& op, Place place, Mistakes& mistakes
   return Formula::parse(text, {mistakes.file(), place.line, place.column});
 }
 
-/// What a sampled reference leaves out is poison afterwards; nothing else may be.
+/// A sampled reference leaves poison in unwritten elements, so outputs must be able to hold poison.
 void check_sampled(const OpPart& op, Place place, Mistakes& mistakes) {
   const auto refuse = [&](const Argument& arg, std::string_view why) {
     mistakes.add(
@@ -74,7 +74,7 @@ void read_reference(Section& op_section, Sources& sources, OpPart& op) {
   section.finish();
 }
 
-/// A dim's values as the command line has them.
+/// A dim's values in the command line's spelling.
 std::optional<std::string> range_of(const Node& node, const std::string& dim, const std::string& what,
                                     Mistakes& mistakes) {
   const bool is_number = node.kind == Node::Kind::integer;

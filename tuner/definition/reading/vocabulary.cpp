@@ -22,13 +22,13 @@ std::string_view where_known(Stage stage) {
   }
 }
 
-/// Says of a name that is known elsewhere so, in place of a guess at what was meant.
+/// Tells where a name is known, if another stage knows it, instead of guessing at a similar name.
 void explain_later_names(std::vector<Diagnostic>& found, Stage stage, const Vocabulary& vocabulary) {
   for (const KnownName& later : vocabulary.known(Stage::grid)) {
     const std::string start = fmt::format("unknown name '{}' in ", later.name);
     for (Diagnostic& mistake : found) {
       if (!mistake.message.starts_with(start)) continue;
-      // What follows the formula, which ends in the last backtick, is the guess.
+      // The guess follows the formula, which ends in the last backtick.
       mistake.message.resize(mistake.message.rfind('`') + 1);
       mistake.message += fmt::format("; {}", where_known(stage));
     }
@@ -86,7 +86,7 @@ std::optional<Formula> read_formula(const Node& node, const std::string& what, S
     Formula formula = Formula::parse(text, in_file);
     if (!vocabulary.complete) return formula;
     std::vector<Diagnostic> found = formula.check(vocabulary.known(stage));
-    // The names of lets stand for formulas that were checked where they are defined.
+    // Names of lets stand for formulas that are checked at their definition.
     if (found.empty()) return Formula::parse(inlined(SourceText(text, in_file), vocabulary.lets));
     explain_later_names(found, stage, vocabulary);
     mistakes.add(DefinitionError(std::move(found)));

@@ -14,26 +14,25 @@
 #include "cache/model/interface.hpp"
 #include "tuner/definition/reading/section.hpp"
 
-/// The names that a formula may use where it stands, and the reading of formulas. A formula of a definition is checked
-/// when it is read, not when some problem happens to need it.
+/// The names that a formula may use, and the reading of formulas. Formulas are checked when read, not when a problem
+/// first needs them.
 namespace tilewright::reading {
 
-/// From the few names that are known when an op is opened to all that are known when a grid is computed; each stage
-/// knows what the one before knows, too.
+/// When names become known: from reading an op to computing a grid. Each stage includes the names of the earlier ones.
 enum class Stage : std::uint8_t {
-  call,     ///< attributes and the dtype: which arguments there are
+  call,     ///< attributes and the dtype: which arguments are present
   problem,  ///< and dims: shapes and costs
   config,   ///< and parameters and device facts: constraints and most of a launch
-  grid,     ///< and what only a loaded kernel can tell: resident_blocks, max_active_clusters
+  grid,     ///< and facts of a loaded kernel: resident_blocks, max_active_clusters
 };
 
 /// Names that are known from Stage::grid on.
 inline constexpr std::array<std::string_view, 2> kLateNames{"resident_blocks", "max_active_clusters"};
 
-/// A named formula (lets.hpp), in which no name of another is left.
+/// A named formula (lets.hpp) with all other lets substituted.
 struct Let {
   std::vector<FormulaPiece> pieces;
-  /// The first at which all its names are known.
+  /// The first stage that knows all its names.
   Stage stage = Stage::config;
 };
 
@@ -42,23 +41,23 @@ struct Vocabulary {
   std::vector<Attribute> attributes;
   std::vector<DType> dtypes;
   std::vector<std::string> parameters;
-  /// Those of an implementation.
+  /// The implementation's named formulas.
   std::map<std::string, Let> lets = {};
-  /// False when one of these could not be read: then no name is called unknown.
+  /// False if one of these could not be read. Then no name is reported as unknown.
   bool complete = true;
 
   /// The names for Formula::check.
   [[nodiscard]] std::vector<KnownName> known(Stage stage) const;
-  /// Whether a dim or an attribute has that name.
+  /// Whether a dim or an attribute has this name.
   [[nodiscard]] bool is_of_problem(std::string_view name) const;
 };
 
-/// A formula in a text, or a whole number or truth value, which TOML writes without quotes. Nothing, and every mistake
-/// in it, when it does not parse or Formula::check finds fault with it at `stage`.
+/// A formula in a text, or a whole number or truth value without quotes. If it does not parse or Formula::check refuses
+/// it at `stage`: nullopt and all its mistakes.
 [[nodiscard]] std::optional<Formula> read_formula(const Node& node, const std::string& what, Stage stage,
                                                   const Vocabulary& vocabulary, Mistakes& mistakes);
 
-/// A list of `least` to `most` formulas. Nothing, and the mistakes, when it or one of them is not usable.
+/// A list of `least` to `most` formulas. If the list or one of them is unusable: nullopt and the mistakes.
 [[nodiscard]] std::optional<std::vector<Formula>> read_formulas(const Node& list, const std::string& what,
                                                                 std::size_t least, std::size_t most, Stage stage,
                                                                 const Vocabulary& vocabulary, Mistakes& mistakes);
