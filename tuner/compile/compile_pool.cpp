@@ -49,7 +49,7 @@ std::optional<CompilePool::Finished> CompilePool::next(std::chrono::milliseconds
 
 std::optional<CompilePool::Finished> CompilePool::take(const std::string& key) {
   std::unique_lock lock(mutex_);
-  // Looked up anew each time: the job may be cancelled, or taken by another thread, while this one waits.
+  // Looked up each time, because the job may be cancelled or taken by another thread meanwhile.
   for (auto job = jobs_.find(key); job != jobs_.end(); job = jobs_.find(key)) {
     if (job->second.state == State::done) return hand_out(job);
     changed_.wait(lock);
@@ -57,12 +57,12 @@ std::optional<CompilePool::Finished> CompilePool::take(const std::string& key) {
   return std::nullopt;
 }
 
-// Called with the lock held.
+// Requires the lock.
 CompilePool::Finished CompilePool::hand_out(std::map<std::string, Job>::iterator job) {
   Finished finished = std::move(job->second.finished);
   done_.erase(std::find(done_.begin(), done_.end(), job->first));
   jobs_.erase(job);
-  // Others may wait for this very job, or for "nothing more can come".
+  // Others may wait for this job, or for the last job to be taken.
   changed_.notify_all();
   return finished;
 }
@@ -122,7 +122,7 @@ void CompilePool::work(int worker) {
       finished.error = std::current_exception();  // NOLINT: carried to whoever takes the job
     }
     lock.lock();
-    // A running job stays in the map: nobody but its worker removes it before it is done.
+    // Only its worker removes a running job from the map before it is done.
     job->second.finished = std::move(finished);
     job->second.state = State::done;
     --running_;

@@ -18,49 +18,47 @@
 
 #include "tuner/compile/compiler.hpp"
 
-/// Compiles on several threads, each key once. Jobs start in the order submitted and are handed out in the order
-/// finished. All methods may be called from any thread; destruction drops what waits and joins what runs.
+/// Compiles on several threads, each key once. Jobs start in the order submitted and are returned in the order
+/// finished. Any thread may call any method. The destructor drops waiting jobs and joins running ones.
 namespace tilewright {
 
 class CompilePool {
  public:
-  /// `workers` 0: one a core. `compiler` must outlive the pool.
+  /// If `workers` is 0, one per core. `compiler` must outlive the pool.
   CompilePool(Compiler& compiler, int workers);
   CompilePool(const CompilePool&) = delete;
   CompilePool& operator=(const CompilePool&) = delete;
   ~CompilePool();
 
-  /// A finished job. `error` is what the compiler threw; then `result` is empty.
+  /// A finished job. If the compiler threw, `error` holds the exception and `result` is empty.
   struct Finished {
     std::string key;
     CompileResult result;
     std::exception_ptr error;
-    /// The number of the pool's worker, from 0, and the moment when it began (tuner/process/moment.hpp).
+    /// The pool's worker, from 0, and the start time (tuner/process/moment.hpp).
     int worker = 0;
     std::int64_t began_us = 0;
   };
 
-  /// Makes the request on the worker's thread, then compiles it: a sweep queues thousands, whose sources need not all
-  /// stand in memory. False, and nothing is queued, when a job of that key waits, runs, or has finished and not been
-  /// taken yet.
+  /// The worker's thread makes the request and compiles it, so the sources of thousands of queued jobs need not be in
+  /// memory. Returns false and queues nothing if a job with this key is waiting, running, or finished but not taken.
   bool submit(const std::string& key, std::function<CompileRequest()> request);
   bool submit(const std::string& key, CompileRequest request);
 
-  /// The job that finished first of those not taken, waiting for one up to `patience`. Nothing when there is none and
-  /// none can come, or when the patience ends.
+  /// Takes the job that finished first, waiting up to `patience`. Nullopt if no job is left or `patience` ends.
   [[nodiscard]] std::optional<Finished> next(std::chrono::milliseconds patience = std::chrono::hours(24));
-  /// The job of one key, waiting for it. Nothing when there is no such job, or when it is cancelled meanwhile.
+  /// Waits for the job `key` and takes it. Nullopt if there is no such job, or if it is cancelled or taken meanwhile.
   [[nodiscard]] std::optional<Finished> take(const std::string& key);
 
-  /// Puts a job that waits before all others.
+  /// Moves a waiting job to the front of the queue.
   void hurry(const std::string& key);
-  /// Drops every job that has not started, and returns how many those were. Running ones finish, and are handed out.
+  /// Drops all jobs that have not started and returns their number. Running jobs finish and can be taken.
   std::size_t cancel();
-  /// Starts no job until resume(), and waits up to `patience` for those that run; true when none does. For measurements
-  /// that no compiler may disturb.
+  /// Starts no job until resume(), and waits up to `patience` for running ones. Returns whether none is running. For
+  /// measurements that no compiler may disturb.
   bool pause(std::chrono::milliseconds patience);
   void resume();
-  /// Waiting and running.
+  /// The number of waiting and running jobs.
   [[nodiscard]] std::size_t unfinished() const;
   [[nodiscard]] int workers() const noexcept { return static_cast<int>(threads_.size()); }
 

@@ -9,45 +9,45 @@
 #include "cache/driver/profiler.hpp"
 #include "cache/model/records.hpp"
 
-/// From generated source to a binary: NVRTC for a GPU (nvrtc_compiler.hpp), the host's C++ compiler for the emulator
-/// (host_compiler.hpp). A kernel that does not compile is an expected outcome (`ok` is false, the log is kept); a
-/// compiler that is missing or refuses its own options throws. A Compiler may be used by any number of threads at once.
+/// Compiles generated source to a binary: NVRTC for a GPU (nvrtc_compiler.hpp), the host's C++ compiler for the
+/// emulator (host_compiler.hpp). If a kernel does not compile, `ok` is false and the log is kept. A missing compiler,
+/// or one that refuses its own options, throws. Any number of threads may use a Compiler at once.
 namespace tilewright {
 
 struct CompileRequest {
   std::string source;
-  /// For messages: "softmax.cu".
+  /// For messages, such as "softmax.cu".
   std::string name;
-  /// Kernel templates of `source`, by name: "softmax_onchip". Each is instantiated with tilewright_generated::Config,
-  /// which the source must define.
+  /// Names of kernel templates in `source`, such as "softmax_onchip". Each is instantiated with
+  /// tilewright_generated::Config, which the source must define.
   std::vector<std::string> entries;
-  /// "sm_80", "sm_90a"…; "cpu" for the emulator.
+  /// "sm_80", "sm_90a"…, or "cpu" for the emulator.
   std::string arch;
-  /// Searched in order, before the compiler's own.
+  /// Searched in order, before the compiler's own folders.
   std::vector<std::filesystem::path> include_dirs;
-  /// Appended to the compiler's own, one flag each.
+  /// Appended to the compiler's own options, one flag each.
   std::vector<std::string> options;
-  /// Its label on a profiler's timeline; empty: its name.
+  /// The label on a profiler's timeline; if empty, `name`.
   std::string label = {};
 };
 
-/// The compiler's facts of one kernel; all 0 on the emulator but max_threads.
+/// The compiler's facts about one kernel. On the emulator all are 0 except max_threads.
 struct KernelResources {
   int registers = 0;
   int spill_store_bytes = 0;
   int spill_load_bytes = 0;
-  /// Stack frame of a thread.
+  /// Stack frame per thread.
   int local_bytes = 0;
   int static_shared_bytes = 0;
   int constant_bytes = 0;
-  /// Threads that a block of this kernel may have: by its registers and by its launch bounds.
+  /// The most threads per block, limited by registers and launch bounds.
   int max_threads = 1024;
 };
 
 struct CompiledKernel {
   /// As in the request.
   std::string entry;
-  /// The name to load it by.
+  /// The symbol to load.
   std::string symbol;
   KernelResources resources;
 };
@@ -55,11 +55,11 @@ struct CompiledKernel {
 struct CompileResult {
   bool ok = false;
   std::vector<std::byte> binary;
-  /// One for each entry of the request, in its order; empty unless ok.
+  /// One per entry of the request, in order. Empty unless `ok`.
   std::vector<CompiledKernel> kernels;
-  /// The compiler's whole output, on success too.
+  /// The compiler's whole output, including on success.
   std::string log;
-  /// As Compiler::version().
+  /// Compiler::version().
   std::string compiler;
   double milliseconds = 0;
 };
@@ -67,18 +67,18 @@ struct CompileResult {
 class Compiler {
  public:
   virtual ~Compiler() = default;
-  /// Throws Error when the compiler itself is at fault: an option it does not know, a header of its own missing.
+  /// Throws Error if the compiler itself is at fault: an unknown option, or one of its own headers is missing.
   [[nodiscard]] virtual CompileResult compile(const CompileRequest& request) = 0;
-  /// "NVRTC 13.0", "g++ 12.2.0": part of a binary's identity.
+  /// "NVRTC 13.0", "g++ 12.2.0". Part of a binary's identity.
   [[nodiscard]] virtual std::string version() const = 0;
-  /// True where it makes code that runs in this program's name, and not on a GPU.
+  /// Whether its code runs on the host under this program's rights, not on a GPU.
   [[nodiscard]] virtual bool makes_host_code() const noexcept { return false; }
 };
 
-/// The range of a compile on a profiler's timeline, while it lives.
+/// The profiler range of a compile, open while the result lives.
 [[nodiscard]] ProfilerRange compile_range(const CompileRequest& request);
 
-/// A result's kernels as the store and the devices take them.
+/// The kernels of a result, in the form of the store and the devices.
 [[nodiscard]] std::vector<KernelFacts> kernel_facts(const CompileResult& result);
 
 }  // namespace tilewright

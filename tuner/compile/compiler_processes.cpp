@@ -57,7 +57,7 @@ Message to_message(const std::exception& error) {
   return {{is_usage ? "usage_error" : "error", error.what()}};
 }
 
-/// What a worker answers: a result, or what its compiler threw.
+/// A worker's answer: a result, or the exception of its compiler.
 struct Outcome {
   CompileResult result;
   std::exception_ptr thrown;
@@ -95,7 +95,7 @@ int serve_compiles(Compiler& compiler, int socket) {
     try {
       answer = to_message(compiler.compile(to_request(message)));
     } catch (const std::bad_alloc&) {
-      // Of this one kernel, within the bounds that the process has: no fault of the compiler.
+      // This kernel exceeded the process's memory limit. The compiler is not at fault.
       CompileResult failed;
       failed.log = "error: memory ran out";
       failed.compiler = compiler.version();
@@ -134,7 +134,7 @@ std::vector<pid_t> CompilerProcesses::workers() const {
 CompileResult CompilerProcesses::compile(const CompileRequest& request) {
   bool ended = false;
   CompileResult result = attempt(request, ended);
-  // A process that something ended says nothing of the kernel, unless it happens again.
+  // One death says nothing about the kernel; a second one does.
   return ended ? attempt(request, ended) : result;
 }
 
@@ -145,7 +145,7 @@ CompileResult CompilerProcesses::attempt(const CompileRequest& request, bool& en
   const Message question = to_message(request);
   std::unique_ptr<WorkerProcess> worker;
   Channel::Received got = Channel::Received::end;
-  // One that ended while it had nothing to do says nothing of this kernel.
+  // A worker that died while idle says nothing about this kernel.
   for (bool fresh = false; got == Channel::Received::end && !fresh;) {
     worker = borrow(fresh);
     got = worker->channel().send(question, deadline, settings_.interrupted);

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The kernels of a compile are instrumented where this program is: the two share one run-time library.
+/// Kernels are instrumented if this program is, because both share one run-time library.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kAddressSanitizer = true;
 #elif defined(__has_feature)
@@ -41,7 +41,7 @@ std::vector<std::string> words(const char* text) {
   return result;
 }
 
-/// The string that a macro of `-dM` stands for, up to its first space; empty when it is not defined.
+/// The string value of a macro in the output of `-dM`, up to its first space; empty if it is not defined.
 std::string macro(std::string_view definitions, std::string_view name) {
   const std::string start = fmt::format("#define {} \"", name);
   const std::size_t at = definitions.find(start);
@@ -91,7 +91,7 @@ void write_source(const fs::path& path, const CompileRequest& request) {
   }
 }
 
-/// Complaints that are about the machine or the command line, and say nothing of the kernel.
+/// Whether the log blames the machine or the command line, not the kernel.
 bool is_compilers_fault(std::string_view log) {
   for (const std::string_view sign :
        {"unrecognized command-line option", "unknown argument:", "unrecognized argument", "No space left on device",
@@ -121,7 +121,7 @@ HostCompiler::HostCompiler(HostCompilerSettings settings) : settings_(std::move(
   if (settings_.command.empty()) settings_.command = find_compiler();
   if (settings_.kernels.empty()) settings_.kernels = kernels_dir();
   settings_.kernels = fs::absolute(settings_.kernels);
-  // What the compiler defines tells which it is; --version is prose.
+  // Predefined macros identify the compiler; --version is prose.
   std::vector<std::string> command = settings_.command;
   command.insert(command.end(), {"-dM", "-E", "-x", "c++", "/dev/null"});
   SubprocessResult result = run_subprocess(command, std::chrono::seconds(30));
@@ -144,13 +144,12 @@ std::vector<std::string> HostCompiler::command_line(const CompileRequest& reques
                                                     const fs::path& output) const {
   std::vector<std::string> line = settings_.command;
   const auto add = [&](std::initializer_list<std::string> arguments) { line.insert(line.end(), arguments); };
-  // -O1 compiles a third faster than -O2 and runs no slower: the time goes into switching. Warnings are NVRTC's affair.
+  // -O1 compiles a third faster than -O2 and runs as fast: switching takes most of the time. NVRTC reports warnings.
   add({"-std=c++20", "-O1", "-w", "-pipe", "-shared", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti",
        "-fno-math-errno", "-ffp-contract=off", "-fno-strict-aliasing", "-fno-omit-frame-pointer", "-Wl,-Bsymbolic"});
-  // Every access is checked for alignment, every index into an array of known size for range; module.h has the
-  // handlers.
+  // Checks the alignment of all accesses and the range of indices into arrays of known size. module.h has the handlers.
   add({"-fsanitize=alignment,bounds", "-fsanitize-recover=alignment,bounds"});
-  // Templates' static variables must stay the module's own: every module has the same names.
+  // Static variables of templates must stay the module's own, because all modules use the same names.
   if (!is_clang_) add({"-fno-gnu-unique"});
   if (kAddressSanitizer) add({"-fsanitize=address"});
   add({"-include", (settings_.kernels / "emulator/prelude.h").string()});
@@ -160,7 +159,7 @@ std::vector<std::string> HostCompiler::command_line(const CompileRequest& reques
   line.insert(line.end(), settings_.flags.begin(), settings_.flags.end());
   line.insert(line.end(), request.options.begin(), request.options.end());
   add({"-x", "c++", source.string(), "-o", output.string()});
-  // The program that loads the module has its own libstdc++, which must be the only one.
+  // The loading program has its own libstdc++, which must be the only one.
   if (!kAddressSanitizer) add({"-nostdlib"});
   add({"-lm", "-lc", "-lgcc"});
   return line;
@@ -174,18 +173,18 @@ CompileResult HostCompiler::compile(const CompileRequest& request) {
   const ProfilerRange range = compile_range(request);
   const auto start = std::chrono::steady_clock::now();
   const TemporaryFolder folder("compile for the emulator");
-  // Named relative to the folder that the compiler runs in: an absolute name would stand in the module's bytes.
+  // A name relative to the compiler's folder: an absolute name would change the module's bytes.
   const fs::path source = fs::path(request.name).stem().string() + ".generated.cu";
   const fs::path output = "module.so";
   write_source(folder.path() / source, request);
-  // What the compiler has started outlives this process if that is killed: its processor time is bounded all the same.
+  // The compiler's children outlive this process if it is killed, so their processor time is limited, too.
   const ProcessLimits limits{settings_.memory_bytes, std::chrono::ceil<std::chrono::seconds>(settings_.limit)};
   const auto attempt = [&] {
     return run_subprocess(command_line(request, source, output), settings_.limit, folder.path(), limits,
                           settings_.interrupted);
   };
   SubprocessResult process = attempt();
-  // A compiler that something killed says nothing of the kernel, unless it happens again.
+  // A killed compiler says nothing about the kernel, unless it happens again.
   if (!process.timed_out && was_killed(process)) process = attempt();
 
   CompileResult result;

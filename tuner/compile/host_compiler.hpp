@@ -10,37 +10,37 @@
 
 #include "tuner/compile/compiler.hpp"
 
-/// The Compiler of the emulator: the machine's C++ compiler, g++ or clang++, which makes a shared object of a generated
-/// source with kernels/emulator/ in place of CUDA. Immutable, so that any number of threads may compile at once; each
-/// compile is a process in a temporary folder of its own.
+/// The emulator's Compiler: the machine's C++ compiler (g++ or clang++) makes a shared object of a generated source,
+/// with kernels/emulator/ instead of CUDA. Immutable; any number of threads may compile at once. Each compile is a
+/// process in its own temporary folder.
 namespace tilewright {
 
 struct HostCompilerSettings {
-  /// The compiler and its first arguments; empty: the variable CXX, else the first of c++, g++, clang++ on the PATH.
+  /// The compiler and its first arguments. If empty: the variable CXX, else the first of c++, g++, clang++ on the PATH.
   std::vector<std::string> command;
-  /// The folder of device/ and emulator/; empty: kernels_dir().
+  /// The folder of device/ and emulator/. If empty: kernels_dir().
   std::filesystem::path kernels;
-  /// Flags behind the compiler's own, such as "-g", "-O0"; part of version().
+  /// Flags after the compiler's own, such as "-g", "-O0". Part of version().
   std::vector<std::string> flags;
-  /// The longest compile; then it is killed, and the kernel counts as one that does not compile.
+  /// The longest compile. After that it is killed, and the kernel counts as one that does not compile.
   std::chrono::milliseconds limit{120'000};
-  /// Address space of each process of the compiler; 0: no limit.
+  /// Address space per compiler process; 0: no limit.
   std::size_t memory_bytes = std::size_t{4} << 30;
-  /// Asked often while a compile runs, by its thread; true ends it as the limit does. May be empty.
+  /// Polled by the compiling thread; true ends the compile as the limit does. May be empty.
   std::function<bool()> interrupted{};
 
-  /// CXX, and TILEWRIGHT_EMULATOR_FLAGS for `flags` (for a debugger: docs/emulator.md).
+  /// Reads CXX, and `flags` from TILEWRIGHT_EMULATOR_FLAGS (for a debugger: docs/emulator.md).
   [[nodiscard]] static HostCompilerSettings from_environment();
 };
 
 class HostCompiler : public Compiler {
  public:
-  /// Throws Error when there is no compiler, or what is named is none.
+  /// Throws Error if there is no compiler, or if the named one is not a C++ compiler.
   explicit HostCompiler(HostCompilerSettings settings = HostCompilerSettings::from_environment());
 
-  /// To a shared object for EmulatorModule::load; `arch` must be "cpu". Where this program runs under AddressSanitizer,
-  /// so does the kernel. Throws Error when the compiler is at fault and not the kernel: an option that it does not
-  /// know, a part of it missing, a full disk.
+  /// Compiles to a shared object for EmulatorModule::load(). `arch` must be "cpu". If this program runs under
+  /// AddressSanitizer, so does the kernel. Throws Error if the compiler is at fault, not the kernel: an unknown option,
+  /// a missing part of it, a full disk.
   [[nodiscard]] CompileResult compile(const CompileRequest& request) override;
   [[nodiscard]] std::string version() const override { return version_; }
   [[nodiscard]] bool makes_host_code() const noexcept override { return true; }

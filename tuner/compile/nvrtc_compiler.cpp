@@ -16,7 +16,7 @@
 namespace tilewright {
 namespace {
 
-// An NVRTC program, destroyed with its owner. nvrtcDestroyProgram wants the handle's address, hence the owned table.
+// Destroys an NVRTC program with its owner. nvrtcDestroyProgram needs the handle's address and the table.
 struct DestroyProgram {
   using pointer = NvrtcProgram;
   const NvrtcTable* table = nullptr;
@@ -30,7 +30,7 @@ using Program = std::unique_ptr<NvrtcProgram, DestroyProgram>;
                           table.error_string(status), words.empty() ? "" : "\n" + words));
 }
 
-// Text or bytes of a program, by a pair of calls: one for the size (with a closing zero for text), one for the content.
+// Fetches text or bytes of a program by two calls: one for the size (with a final zero for text), one for the content.
 template <class Container, class Size, class Read>
 Container fetch(NvrtcProgram program, Size size_of, Read read) {
   std::size_t size = 0;
@@ -47,7 +47,7 @@ std::string fetch_text(NvrtcProgram program, decltype(NvrtcTable::log_size) size
   return text;
 }
 
-// "sm_90a" → 90; 0 when it is no architecture.
+// "sm_90a" → 90; 0 for other text.
 int architecture_number(std::string_view arch) {
   int number = 0;
   if (!arch.starts_with("sm_")) return 0;
@@ -109,9 +109,9 @@ std::vector<std::string> NvrtcCompiler::options(const CompileRequest& request) c
   std::vector<std::string> options{
       "--gpu-architecture=" + request.arch,
       "--std=c++20",
-      // Functions without a qualifier, constexpr ones above all, are device code.
+      // Unqualified functions, mainly constexpr ones, are device code.
       "--device-as-default-execution-space",
-      // The default calls setrlimit, which is process-wide and not safe with several compiling threads.
+      // The default calls setrlimit, which affects the whole process and is unsafe with several compiling threads.
       "--modify-stack-limit=false",
       "--ptxas-options=-v",
   };
@@ -167,7 +167,7 @@ CompileResult NvrtcCompiler::compile(const CompileRequest& request, std::string&
     result.ok = true;
   } else if (status == NvrtcResult::compilation || status == NvrtcResult::name_expression_not_valid ||
              status == NvrtcResult::internal_error || status == NvrtcResult::out_of_memory) {
-    // An internal error is a mistake of NVRTC with this one kernel, and so is the memory that it took: others go on.
+    // An internal error or lack of memory concerns this one kernel; others may still compile.
     if (const std::string fault = installation_fault(result.log, report); !fault.empty()) {
       fail(table, report, request.name, status, result.log + fault);
     }

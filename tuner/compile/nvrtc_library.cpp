@@ -22,14 +22,14 @@ constexpr const char* kAdvice =
     "or "
     "set TILEWRIGHT_NVRTC to the path of libnvrtc.so";
 
-// The file that a handle was loaded from; for a bare name only the loader knows.
+// The file that a handle was loaded from. For a bare name only the loader knows it.
 fs::path loaded_from(void* handle, const fs::path& otherwise) {
   const link_map* map = nullptr;
   if (dlinfo(handle, RTLD_DI_LINKMAP, static_cast<void*>(&map)) != 0 || map == nullptr) return otherwise;
   return map->l_name != nullptr && *map->l_name != '\0' ? fs::path(map->l_name) : otherwise;
 }
 
-// libnvrtc.alt.so has the same interface, but its device `long` has 32 bits: pointers and sizes would be misread.
+// libnvrtc.alt.so has the same interface, but a 32-bit device `long`, which would misread pointers and sizes.
 bool is_alternative(const fs::path& path) {
   std::error_code failed;
   const fs::path real = fs::canonical(path, failed);
@@ -39,14 +39,14 @@ bool is_alternative(const fs::path& path) {
   return false;
 }
 
-// Looks one entry point up; false, with its name noted, when the library has none.
+// Looks up one entry point. Notes the first missing name in `missing`.
 template <class Function>
 void look_up(void* handle, const char* name, Function& entry, std::string& missing) {
   entry = reinterpret_cast<Function>(dlsym(handle, name));
   if (entry == nullptr && missing.empty()) missing = name;
 }
 
-// The table of an opened library; `missing` names the first entry point that is not there.
+// The table of an opened library. `missing` names the first entry point that the library lacks.
 NvrtcTable read_table(void* handle, std::string& missing) {
   NvrtcTable table;
   look_up(handle, "nvrtcVersion", table.version, missing);
@@ -67,7 +67,7 @@ NvrtcTable read_table(void* handle, std::string& missing) {
   return table;
 }
 
-// Opens one candidate: fills table and report, or returns nothing with `outcome` telling why not.
+// Opens one candidate and fills the report. On failure returns null, and `outcome` tells why.
 std::shared_ptr<const NvrtcTable> open_candidate(const NvrtcCandidate& candidate, NvrtcReport& report,
                                                  std::string& outcome) {
   if (is_alternative(candidate.path)) {

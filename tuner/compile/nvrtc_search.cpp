@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The newest first: a kernel library gains from a newer compiler more often than it loses.
+// Newest first: kernels gain from a newer compiler more often than they lose.
 constexpr const char* kLibraryNames[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
 
 std::string environment(const char* name) {
@@ -24,7 +24,7 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, failed);
 }
 
-// The entries of a folder whose names begin with `prefix`, in natural order backwards (cuda-13.0 before cuda-9.2).
+// The folder's entries whose names begin with `prefix`, in reverse natural order (cuda-13.0 before cuda-9.2).
 std::vector<fs::path> entries(const fs::path& folder, const std::string& prefix) {
   std::vector<fs::path> found;
   std::error_code failed;
@@ -47,8 +47,8 @@ void add_site_packages(std::vector<fs::path>& places, const fs::path& prefix) {
   }
 }
 
-// The site-packages of every python3 that a shell would find, of the active environments and of pyenv. No Python is
-// run: that would cost more than the rest of the search together.
+// The site-packages of each python3 on the PATH, of active environments and of pyenv. Runs no Python, which would take
+// longer than the rest of the search.
 std::vector<fs::path> python_site_packages() {
   std::vector<fs::path> places;
   for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
@@ -60,7 +60,7 @@ std::vector<fs::path> python_site_packages() {
     const fs::path folder = path.substr(begin, end - begin);
     begin = end + 1;
     if (folder.empty() || !is_there(folder / "python3")) continue;
-    // A virtual environment's python3 is a link out of it: its own folder counts, then the link's.
+    // A virtual environment's python3 links out of it: search its own folder, then the link's target.
     add_site_packages(places, folder.parent_path());
     std::error_code failed;
     const fs::path real = fs::canonical(folder / "python3", failed);
@@ -77,7 +77,7 @@ std::vector<fs::path> python_site_packages() {
   return places;
 }
 
-// The folders of a toolkit, an unpacked wheel or a distribution that hold libraries.
+// The library folders of a toolkit, an unpacked wheel or a distribution.
 std::vector<fs::path> library_folders(const fs::path& home) {
   return {home / "lib64", home / "lib", home / "targets/x86_64-linux/lib", home / "targets/sbsa-linux/lib"};
 }
@@ -86,7 +86,7 @@ std::vector<fs::path> wheel_folders(const fs::path& site_packages) {
   return {site_packages / "nvidia/cu13/lib", site_packages / "nvidia/cuda_nvrtc/lib"};
 }
 
-// One candidate a folder: the names are versions of one library, and the newest there is the one meant.
+// One candidate per folder: the names are versions of one library, and the newest is used.
 void add_folder(std::vector<NvrtcCandidate>& candidates, const fs::path& folder, const char* found_by) {
   for (const char* name : kLibraryNames) {
     if (!is_there(folder / name)) continue;
@@ -95,7 +95,7 @@ void add_folder(std::vector<NvrtcCandidate>& candidates, const fs::path& folder,
   }
 }
 
-// With `include_dir`, what its cuda_fp16.h includes and does not stand in it: nv/target of the CCCL headers.
+// `include_dir`, and the folder of nv/target (CCCL), which cuda_fp16.h includes, if it lies elsewhere.
 std::vector<fs::path> with_cccl(const fs::path& include_dir) {
   std::vector<fs::path> dirs{include_dir};
   for (const fs::path& place : {include_dir, include_dir / "cccl", include_dir / "../../cuda_cccl/include"}) {
@@ -174,7 +174,7 @@ std::vector<fs::path> cuda_include_dirs(const fs::path& library, int major, int 
                                         const NvrtcSearchPlaces& places) {
   std::vector<fs::path> dirs;
   std::error_code failed;
-  // Beside the library as it was named, and beside the file that the name leads to (targets/x86_64-linux/lib).
+  // Beside the library as named, and beside the file that the name links to (targets/x86_64-linux/lib).
   for (const fs::path& file : {library, fs::canonical(library, failed)}) {
     const fs::path folder = file.parent_path();
     if (folder.empty()) continue;

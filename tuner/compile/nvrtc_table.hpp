@@ -3,13 +3,13 @@
 
 #include <cstddef>
 
-/// The entry points of NVRTC that Tilewright calls, with the types of its C interface: the same from version 12.0 on,
-/// so that no CUDA header is needed to build. Filled by nvrtc_library.cpp.
+/// The NVRTC entry points that Tilewright calls, with their C types. They are the same from version 12.0 on, so
+/// building needs no CUDA header. nvrtc_library.cpp fills the table.
 namespace tilewright {
 
 using NvrtcProgram = struct NvrtcProgramHandle*;
 
-/// The results that are told apart; the numbers are the interface's.
+/// The results that Tilewright distinguishes, with NVRTC's numbers.
 enum class NvrtcResult : int {
   success = 0,
   out_of_memory = 1,

@@ -8,7 +8,7 @@
 namespace tilewright {
 namespace {
 
-// The number that stands before `words`, as in "Used 30 registers, 256 bytes smem"; `otherwise` when there is none.
+// The number before `words`, as in "Used 30 registers, 256 bytes smem"; `otherwise` if there is none.
 int number_before(std::string_view line, std::string_view words, int otherwise) {
   const std::size_t at = line.find(words);
   if (at == std::string_view::npos) return otherwise;
@@ -21,7 +21,7 @@ int number_before(std::string_view line, std::string_view words, int otherwise) 
   return value;
 }
 
-// All constant banks together: "384 bytes cmem[0], 8 bytes cmem[2]".
+// The sum of all constant banks: "384 bytes cmem[0], 8 bytes cmem[2]".
 int constant_bytes(std::string_view line) {
   int total = 0;
   for (std::size_t at = line.find(" bytes cmem["); at != std::string_view::npos; at = line.find(" bytes cmem[", at)) {
@@ -48,8 +48,8 @@ std::map<std::string, KernelResources, std::less<>> parse_ptxas_log(std::string_
   static constexpr std::string_view kEntry = "Compiling entry function";
   static constexpr std::string_view kProperties = "Function properties for ";
   std::map<std::string, KernelResources, std::less<>> kernels;
-  KernelResources* entry = nullptr;       // whose "Used … registers" comes next
-  KernelResources* properties = nullptr;  // whose stack and spills come next; device functions are skipped
+  KernelResources* entry = nullptr;       // its "Used … registers" comes next
+  KernelResources* properties = nullptr;  // its stack and spills come next; device functions are skipped
   while (!log.empty()) {
     const std::string_view line = log.substr(0, log.find('\n'));
     log.remove_prefix(std::min(line.size() + 1, log.size()));
@@ -85,7 +85,7 @@ int launch_bound_of(std::string_view ptx, std::string_view symbol) {
   const std::string head = ".entry " + std::string(symbol) + "(";
   const std::size_t begin = ptx.find(head);
   if (begin == std::string_view::npos) return 1024;
-  // Directives stand between the parameter list and the body.
+  // Directives are between the parameter list and the body.
   std::string_view directives = ptx.substr(begin, ptx.find('{', begin) - begin);
   const std::size_t at = directives.find(".maxntid");
   if (at == std::string_view::npos) return 1024;

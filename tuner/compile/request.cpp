@@ -6,7 +6,7 @@
 namespace tilewright {
 
 std::vector<std::filesystem::path> include_dirs(const std::filesystem::path& builtin_dir, const std::string& arch) {
-  // The emulator answers for some of the device headers, so its folder comes first.
+  // The emulator replaces some device headers, so its folder comes first.
   if (arch == "cpu") return {builtin_dir / "emulator", builtin_dir};
   return {builtin_dir};
 }

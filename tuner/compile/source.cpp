@@ -15,11 +15,11 @@ namespace {
 /// The start of the last lines, which name files of this machine.
 constexpr std::string_view kSourceInclude = "#include \"/";
 
-/// One member of the generated struct a line. Everything that a binary may depend on stands here and nothing else does.
+/// The generated struct, one member per line. Contains all that a binary may depend on, and nothing else.
 class ConfigText {
  public:
   explicit ConfigText(const Problem& problem) {
-    // The includes come first, so that one precompiled header serves every config.
+    // The includes come first, so that one precompiled header serves all configs.
     text_ =
         "#include \"device/config.cuh\"\n"
         "#include <cuda_fp16.h>\n"
@@ -48,7 +48,7 @@ class ConfigText {
     text_ += fmt::format("  static constexpr long long {} = {};\n", dim, value);
   }
 
-  /// With the files that the kernels are in, each once.
+  /// Appends the kernels' source files, each once.
   std::string finish(const std::vector<std::filesystem::path>& sources) {
     text_ += "};\n}\n";
     for (const std::filesystem::path& source : sources) {
@@ -77,8 +77,8 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-/// True when `kernel` may be launched by this config for other problems or devices although `plan` leaves it out: then
-/// a binary that serves those must hold it, too.
+/// Whether this config may launch `kernel` for other problems or devices although `plan` omits it. A shared binary must
+/// then contain it, too.
 bool depends_on_run_time(const KernelRecipe& kernel, const OpInterface& interface,
                          const std::vector<std::string>& constant_dims) {
   const auto varies = [&](const std::string& name) {
@@ -117,7 +117,7 @@ GeneratedSource generate_reference(const OpDefinition& definition, const Problem
   std::vector<std::string> dims = definition.interface.dims;
   std::vector<std::filesystem::path> sources;
   std::vector<std::string> entries{definition.reference.entry};
-  // Ops that make inputs have their attributes, and dims, beside this op's in one struct.
+  // One struct holds the attributes and dims of this op and of the ops that make its inputs.
   OpSpec others;
   for (const MadeInput* made : made_inputs_of(definition)) {
     for (const auto& attribute : attributes_of(*made, problem.spec)) {
@@ -137,7 +137,7 @@ GeneratedSource generate_reference(const OpDefinition& definition, const Problem
 }
 
 std::string source_key(const GeneratedSource& source, const std::string& implementation_hash) {
-  // The implementation's hash stands for the content of the sources, wherever they lie.
+  // The implementation's hash covers the sources' content, so their path does not count.
   const std::string_view without_path = std::string_view(source.text).substr(0, source.text.find(kSourceInclude));
   std::string identity =
       fmt::format("tilewright source 1\n{}\n{}\n{}", implementation_hash, without_path.size(), without_path);
