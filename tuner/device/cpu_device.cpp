@@ -58,7 +58,7 @@ class CpuExecutable : public DeviceExecutable {
         std::memset(pointer(args.workspaces[i]), 0, plan_.workspaces[i].bytes);
       }
     }
-    // Another order of threads each time: what depends on it shows sooner, and comes back in a second identical run.
+    // Each run orders threads differently, which exposes dependence on the order. An identical second run repeats it.
     ++runs_;
     for (std::size_t i = 0; i < plan_.kernels.size(); ++i) {
       std::vector<void*> params = params_of(plan_.kernels[i], args);
@@ -79,8 +79,7 @@ class CpuExecutable : public DeviceExecutable {
 
  private:
   std::vector<void*> params_of(const PlannedKernel& kernel, const LaunchArgs& args) {
-    // Of an argument that the problem leaves out: a null pointer, a scalar 0, a map of zeros, whichever the kernel
-    // reads.
+    // An argument that the problem omits: a null pointer, a scalar 0 or a map of zeros, whichever the kernel reads.
     alignas(64) static constexpr std::array<std::byte, 128> kAbsent{};
     std::vector<void*> params;
     for (const PlannedParam& param : kernel.params) {
@@ -117,15 +116,15 @@ class CpuExecutable : public DeviceExecutable {
   std::uint64_t runs_ = 0;
 };
 
-/// Time that this thread ran. The emulator runs on it alone, so it is a launch's time without that of whatever else the
-/// machine does meanwhile: compiling, mostly.
+/// This thread's processor time. The emulator runs only on this thread, so a launch's time excludes the machine's other
+/// work, mostly compiling.
 double thread_ns() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
-/// Launches one after the other; the mean time of one, with what comes before the round left out.
+/// Launches one after the other. Returns the mean time of a launch, without `before`.
 class LoopRounds : public Rounds {
  public:
   LoopRounds(int launches, std::function<void(int)> launch, std::function<void()> before)
@@ -148,7 +147,7 @@ class LoopRounds : public Rounds {
   std::function<void()> before_;
 };
 
-// As many blocks as an SM of the emulator's facts could hold at once, on all of them.
+// As many blocks as all SMs of the emulator's facts can hold at once.
 std::int64_t resident_blocks(const DeviceFacts& facts, const PlannedKernel& kernel) {
   const std::int64_t threads = std::int64_t{kernel.block[0]} * kernel.block[1] * kernel.block[2];
   const std::int64_t by_threads = facts.max_threads_per_sm / std::max<std::int64_t>(threads, 1);
@@ -156,7 +155,7 @@ std::int64_t resident_blocks(const DeviceFacts& facts, const PlannedKernel& kern
   return facts.sm_count * std::max<std::int64_t>(1, std::min({by_threads, by_shared, std::int64_t{32}}));
 }
 
-/// What the host can give without swapping: MemAvailable, which counts caches that it can drop.
+/// The memory available without swapping: MemAvailable, which counts droppable caches.
 std::size_t available_memory() {
   static constexpr std::string_view kLine = "MemAvailable:";
   std::ifstream file("/proc/meminfo");
@@ -175,7 +174,7 @@ class CpuDevice : public Device {
   [[nodiscard]] int driver_version() const noexcept override { return 0; }
   [[nodiscard]] DeviceReadings readings() override { return {}; }
 
-  // Looked for when first asked for: stored modules can be run on a machine without a compiler.
+  // Created on first use: a machine without a compiler can run stored modules.
   [[nodiscard]] Compiler& compiler() override {
     if (!compiler_) compiler_.emplace();
     return *compiler_;
@@ -183,7 +182,7 @@ class CpuDevice : public Device {
 
   [[nodiscard]] std::size_t free_bytes() override { return available_memory(); }
   [[nodiscard]] std::unique_ptr<DeviceBuffer> allocate(std::size_t bytes, const std::string& what) override {
-    // The host would promise more than it has, and end the process when it is used.
+    // The host would overcommit, and kill the process on use.
     if (const std::size_t free = available_memory(); bytes > free) {
       throw DeviceError(fmt::format("allocating {} bytes of memory for {} failed: {} are available", bytes, what, free),
                         kOutOfMemory);
@@ -259,7 +258,7 @@ class CpuDevice : public Device {
   }
 
   [[nodiscard]] std::unique_ptr<Rounds> empty_rounds(MeasureMode, int launches) override {
-    // Two readings of the clock and nothing between them: there is no launch to pay for but the call itself.
+    // Two clock readings with nothing between them: a launch costs only the call.
     return std::make_unique<LoopRounds>(
         launches, [](int) {}, nullptr);
   }

@@ -18,7 +18,7 @@
 namespace tilewright {
 namespace {
 
-// The kernel of the floor. The driver translates it for the GPU at hand, whichever that is.
+// The kernel for measuring the floor. The driver translates it for the GPU.
 constexpr char kEmptyKernel[] =
     ".version 7.0\n.target sm_60\n.address_size 64\n.visible .entry tilewright_empty()\n{\n  ret;\n}\n";
 
@@ -58,7 +58,7 @@ class CudaExecutable : public DeviceExecutable {
   }
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  /// Bytes of all tensors of one launch.
+  /// Bytes of all tensors of a launch.
   [[nodiscard]] std::int64_t tensor_bytes() const noexcept {
     std::int64_t bytes = 0;
     for (const PlannedArg& arg : plan().args) {
@@ -93,7 +93,7 @@ class CudaDevice : public Device {
   [[nodiscard]] DeviceReadings readings() override { return nvml_.read(); }
   [[nodiscard]] std::string unwatched() const override { return nvml_.why(); }
 
-  // Opened when first asked for: stored binaries can be loaded and measured on a machine without NVRTC.
+  // Created on first use: a machine without NVRTC can load and measure stored binaries.
   [[nodiscard]] Compiler& compiler() override {
     if (!compiler_) compiler_.emplace();
     return *compiler_;
@@ -212,7 +212,7 @@ class CudaDevice : public Device {
 
   [[nodiscard]] TensorTools& tools() override {
     if (tools_) return *tools_;
-    // Without a compiler the host must do it: slow for large tensors, and right.
+    // Without a compiler the host does it: slowly for large tensors, but correctly.
     if (NvrtcLibrary::find(nvrtc_search_places()) == nullptr) return Device::tools();
     tools_ = make_kernel_tools(*this);
     return *tools_;
@@ -233,7 +233,7 @@ class CudaDevice : public Device {
     driver_.call("copying on the GPU", driver_.table().memcpy_dtod_async, to, from, bytes, stream);
   }
 
-  // Decides how a round begins, so that every launch finds the caches as its mode says (docs/measuring.md).
+  // Chooses how a round begins, so that all launches find the caches as the mode says (docs/measuring.md).
   std::unique_ptr<Rounds> make_rounds(const RoundPlan& plan, const EnqueueLaunch& launch,
                                       const std::vector<Restore>& restore) {
     const bool rotates = std::min(plan.launches, plan.sets) * plan.bytes_per_set > 2 * facts_.l2_bytes;
@@ -251,7 +251,7 @@ class CudaDevice : public Device {
       const int together = plan.mode == MeasureMode::events ? 1 : plan.launches;
       return launched_rounds(driver_, stream_, {plan.launches, together, plan.what}, launch, std::move(before));
     }
-    // What a launch changes may be changed once a round: then nothing may run ahead of it.
+    // If `before` restores memory once per round, nothing may run ahead of the round.
     const int lead = before ? 0 : std::clamp(plan.launches / 8, 1, std::max(plan.sets, 128));
     return graph_rounds(driver_, stream_, {plan.launches, lead, plan.what}, launch, std::move(before));
   }
@@ -266,7 +266,7 @@ class CudaDevice : public Device {
   CacheFlush flush_;
   std::optional<NvrtcCompiler> compiler_;
   std::shared_ptr<const cuda::Module> empty_module_;
-  // Last, since what it holds is of this device.
+  // Last, because its memory belongs to this device.
   std::unique_ptr<TensorTools> tools_;
 };
 

@@ -6,21 +6,21 @@
 
 #include "tuner/device/device.hpp"
 
-/// A GPU through the driver API (cache/driver), for the thread that opens it. Work goes in order through one stream:
-/// `fill` and `copy` return before they are done, everything that gives an answer waits.
+/// A GPU through the driver API (cache/driver), for the thread that opens it. All work goes in order through one
+/// stream: `fill` and `copy` return before they finish, calls that return a result wait.
 namespace tilewright {
 
-/// Retains the primary context of GPU `index`. Throws DeviceError when there is no driver or no such GPU, with those
-/// that there are.
+/// Retains the primary context of GPU `index`. Throws DeviceError if there is no driver or no such GPU, and names the
+/// GPUs present.
 [[nodiscard]] std::unique_ptr<Device> open_cuda_device(int index);
 
-/// Nothing where there is none of this index. Makes no context.
+/// Nullopt if there is no GPU with this index. Makes no context.
 [[nodiscard]] std::optional<DeviceSight> see_cuda_device(int index);
 
 /// The number of GPUs that the driver sees; 0 without a driver.
 [[nodiscard]] int count_cuda_devices();
 
-/// True when there is a driver with at least one GPU; else `why` says what is missing.
+/// Whether there is a driver with at least one GPU. If not, `why` receives what is missing.
 [[nodiscard]] bool has_cuda_device(std::string* why = nullptr);
 
 }  // namespace tilewright

@@ -38,7 +38,7 @@ class GraphRounds : public Rounds {
   }
 
  private:
-  // Launches `first` to before `last`, one behind the other: no edge lets one begin before the other has ended.
+  // Launches `first` to before `last` in sequence. No edge lets one begin before the previous one ends.
   static std::function<void(cuda::Stream)> launches(int first, int last, const EnqueueLaunch& launch) {
     return [first, last, &launch](cuda::Stream stream) {
       for (int i = first; i < last; ++i) launch(stream, i);
@@ -86,13 +86,13 @@ class LaunchedRounds : public Rounds {
   cuda::OwnedEvent start_, end_;
 };
 
-// What a flush writes: more than any L2 of today, and long enough to hide the host's part of the next launch.
+// The bytes that a flush writes: more than any current L2, and long enough to hide the host's part of the next launch.
 constexpr std::int64_t kFlushBytes = std::int64_t{256} << 20;
 
 }  // namespace
 
 CacheFlush::CacheFlush(const cuda::Driver& driver, const DeviceFacts& facts) : driver_(driver) {
-  // A small GPU has a small L2: what it needs is less than a flush on a large one takes.
+  // A small GPU has a small L2 and needs less than the flush of a large one.
   const std::int64_t most = std::max(facts.memory_bytes / 16, 2 * facts.l2_bytes);
   bytes_ = static_cast<std::size_t>(std::clamp(kFlushBytes, 2 * facts.l2_bytes, std::max<std::int64_t>(most, 1)));
 }

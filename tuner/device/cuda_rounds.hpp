@@ -7,11 +7,11 @@
 #include "cache/driver/stream.hpp"
 #include "tuner/device/device.hpp"
 
-/// A GPU's rounds (docs/measuring.md), timed by events around a captured graph of launches, or around single launches.
-/// Pieces of CudaDevice; they belong to its thread.
+/// A GPU's rounds (docs/measuring.md), timed by events around a captured graph of launches or around groups of
+/// launches. Parts of CudaDevice, for its thread.
 namespace tilewright {
 
-/// Clears the L2 by writing more than it holds. Its memory is taken at the first use.
+/// Clears the L2 by writing more than it holds. Allocates its memory on first use.
 class CacheFlush {
  public:
   CacheFlush(const cuda::Driver& driver, const DeviceFacts& facts);
@@ -25,16 +25,16 @@ class CacheFlush {
 
 /// Enqueues launch `index` of a round.
 using EnqueueLaunch = std::function<void(cuda::Stream, int index)>;
-/// Enqueues what comes before the timed region.
+/// Enqueues the work before the timed region.
 using EnqueueBefore = std::function<void(cuda::Stream)>;
 
 struct GraphShape {
-  /// In the timed graph.
+  /// The launches in the timed graph.
   int launches = 1;
-  /// The last so many launches of a round, run untimed before it: they hide the time that the host needs to launch the
-  /// graph, and leave the caches as the middle of a round finds them. With 0, `before` must do that.
+  /// The number of launches, the round's last, that run untimed before it. They hide the host's time to launch the
+  /// graph, and leave the caches as in the middle of a round. If 0, `before` must do both.
   int lead = 0;
-  /// For error texts: "timing softmax[…]{…}".
+  /// For error messages, such as "timing softmax[…]{…}".
   std::string what;
 };
 
@@ -45,12 +45,12 @@ struct GraphShape {
 struct LaunchedShape {
   /// A multiple of `together`.
   int launches = 1;
-  /// Between two events.
+  /// The number of launches between two events.
   int together = 1;
   std::string what;
 };
 
-/// Launches by the host, without a graph: so many together between two events, `before` ahead of each such group.
+/// Host launches without a graph: `together` of them between two events, and `before` ahead of each group.
 [[nodiscard]] std::unique_ptr<Rounds> launched_rounds(const cuda::Driver& driver, const cuda::OwnedStream& stream,
                                                       const LaunchedShape& shape, EnqueueLaunch launch,
                                                       EnqueueBefore before);

@@ -5,19 +5,19 @@
 #include <memory>
 #include <string>
 
-/// Host memory between two pages without access, its end as near the second one as alignment allows: a kernel on the
-/// emulator that writes far outside is a segmentation fault and not another tensor's corruption. Zero at first;
-/// movable.
+/// Host memory between two inaccessible pages; its end is as near the second one as alignment allows. An emulated
+/// kernel that writes far outside gets a segmentation fault instead of corrupting another tensor. Initially zero.
+/// Movable.
 namespace tilewright {
 
 class FencedMemory {
  public:
   static constexpr std::size_t kAlignment = 256;
 
-  /// Throws DeviceError, which says what the memory was for, when there is not enough.
+  /// `what` says in errors what the memory is for. Throws DeviceError if there is not enough.
   FencedMemory(std::size_t bytes, const std::string& what);
 
-  /// A multiple of kAlignment.
+  /// The address is a multiple of kAlignment.
   [[nodiscard]] std::byte* begin() const noexcept { return begin_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 

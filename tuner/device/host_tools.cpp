@@ -14,7 +14,7 @@ static_assert(utility_type(DType::f32) == utility::kF32 && utility_type(DType::b
 
 namespace {
 
-// Elements handled at a time.
+// The number of elements handled at a time.
 constexpr std::int64_t kPiece = std::int64_t{1} << 16;
 
 class HostTools : public TensorTools {
@@ -110,8 +110,8 @@ class HostTools : public TensorTools {
   }
 
  private:
-  // A tensor with its gaps, as words of a program have it: rank, extents, and then lists of strides, of which it has
-  // the one at `list`, counted from 1.
+  // A tensor with its gaps. `words` holds the rank, the extents, and then lists of strides, of which number `list`,
+  // counted from 1, applies.
   std::vector<std::byte> download_strided(Address from, std::size_t size, const std::vector<utility::i64>& words,
                                           std::size_t list) {
     const auto rank = static_cast<std::size_t>(words[0]);
@@ -122,7 +122,7 @@ class HostTools : public TensorTools {
     return tensor;
   }
 
-  // Calls `work(bytes, index of the first element, elements)` for each piece of a tensor.
+  // Calls `work(bytes, first element, element count)` for each piece of a tensor.
   template <class Work>
   void for_pieces(Address from, std::size_t size, std::int64_t count, const Work& work) {
     std::vector<std::byte> piece;

@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kSource =
     "namespace tilewright_generated {\nstruct Config {};\n}\n#include \"utility/tensor_tools.cu\"\n";
 constexpr std::int64_t kMostBlocks = 1024;
-// Bytes of the largest tally.
+// The bytes of the largest tally.
 constexpr std::size_t kTallyBytes = sizeof(utility::Difference);
 
 struct ArgumentOf {
@@ -27,7 +27,7 @@ struct ArgumentOf {
 constexpr ArgumentOf tensor(const char* name) { return {name, DType::u8, false}; }
 constexpr ArgumentOf scalar(const char* name, DType type) { return {name, type, true}; }
 
-// The kernels' parameters, as tensor_tools.cu has them.
+// The kernels' parameters as in tensor_tools.cu.
 const std::map<std::string, std::vector<ArgumentOf>>& signatures() {
   static const std::map<std::string, std::vector<ArgumentOf>> kAll{
       {"fill_random",
@@ -55,7 +55,7 @@ std::uint64_t bits(std::int64_t value) { return static_cast<std::uint64_t>(value
 std::uint64_t bits(double value) { return std::bit_cast<std::uint64_t>(value); }
 std::uint64_t bits(float value) { return std::bit_cast<std::uint32_t>(value); }
 
-// The fewest blocks of a few choices that keep the device busy: each choice is loaded once.
+// The smallest of a few block counts that keeps the device busy. Each used count is loaded once.
 std::int64_t blocks_for(std::int64_t count) {
   constexpr std::int64_t kPerBlock = 256 * 16;
   for (const std::int64_t blocks : {1, 32}) {
@@ -141,7 +141,7 @@ class KernelTools : public TensorTools {
     executable->run({std::move(values), {}});
   }
 
-  // One kernel as an op of its own: no dims, so that one executable serves tensors of every size.
+  // One kernel as an op without dims, so that one executable serves tensors of all sizes.
   std::unique_ptr<DeviceExecutable> load(const std::string& entry, std::int64_t blocks) {
     OpInterface interface;
     interface.op = "tensor_tools";

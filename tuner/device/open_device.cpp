@@ -9,7 +9,7 @@
 namespace tilewright {
 namespace {
 
-// The N of "cuda:N"; -1 when that is no number.
+// The N of "cuda:N", or -1 if it is not a number.
 int gpu_index(std::string_view text) {
   int index = -1;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), index);

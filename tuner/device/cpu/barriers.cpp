@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Warp functions, block barriers and cluster barriers: all wait for the threads that live, so an exit may end them too.
+// Warp functions, block barriers and cluster barriers. All wait only for living threads, so an exit may end a wait.
 #include <bit>
 #include <utility>
 

@@ -26,8 +26,8 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-/// A place that execution can leave and come back to: a fiber, or the launching code. The sanitizers are told of
-/// every change of stack.
+/// A place that execution can leave and return to: a fiber, or the launching code. The sanitizers are told of all stack
+/// changes.
 namespace tilewright::emulator {
 
 struct Context {
@@ -42,7 +42,7 @@ struct Context {
 #endif
 };
 
-/// First thing on every arrival: keeps where the one that left can be resumed.
+/// The first call on each arrival: stores where the context that left can be resumed.
 inline void arrived([[maybe_unused]] Context& here, boost::context::detail::transfer_t transfer) noexcept {
   auto& left = *static_cast<Context*>(transfer.data);
   left.state = transfer.fctx;
@@ -51,13 +51,13 @@ inline void arrived([[maybe_unused]] Context& here, boost::context::detail::tran
 #endif
 }
 
-/// Leaves `from`, which must be running, for `to`; returns when something switches back.
+/// Leaves `from`, which must be running, for `to`. Returns when another context switches back.
 inline void switch_context(Context& from, Context& to) noexcept {
 #ifdef TILEWRIGHT_ASAN
   __sanitizer_start_switch_fiber(&from.fake_stack, to.stack_bottom, to.stack_bytes);
 #endif
 #ifdef TILEWRIGHT_TSAN
-  from.tsan_fiber = __tsan_get_current_fiber();  // the launching code has one that nobody made
+  from.tsan_fiber = __tsan_get_current_fiber();  // the launching code has one from the start
   __tsan_switch_to_fiber(to.tsan_fiber, 0);
 #endif
   arrived(from, boost::context::detail::jump_fcontext(to.state, &from));

@@ -11,12 +11,12 @@ namespace {
 
 constexpr unsigned kMaxBlockThreads = 1024;
 constexpr unsigned kMaxClusterBlocks = 16;
-/// What a block may have on the largest GPU of today.
+/// The most shared memory per block on the largest current GPU.
 constexpr std::size_t kMaxSharedBytes = 227 * 1024;
 
 std::uint64_t volume(const std::array<unsigned, 3>& extent) { return std::uint64_t{extent[0]} * extent[1] * extent[2]; }
 
-/// Why no GPU would take this launch; empty when one would.
+/// Why no GPU would accept this launch; empty if one would.
 std::string objection(const EmulatedLaunch& launch) {
   for (const auto* extent : {&launch.grid, &launch.block, &launch.cluster}) {
     for (const unsigned size : *extent) {

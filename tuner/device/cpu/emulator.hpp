@@ -14,23 +14,23 @@
 
 #include "kernels/emulator/abi.h"
 
-/// The CPU emulator: runs a kernel that the host's C++ compiler made (compile/host_compiler.hpp), with one fiber a CUDA
-/// thread. Blocks run one after the other, those of a cluster together. docs/emulator.md says what is modelled and how
-/// strictly. Any number of OS threads may launch at once, the same module too; each keeps its own stacks, in memory
-/// that grows to the largest block it has run and is freed when the OS thread ends.
+/// The CPU emulator: runs a kernel that the host's C++ compiler made (compile/host_compiler.hpp), with one fiber per
+/// CUDA thread. Blocks run one after the other, blocks of a cluster together. docs/emulator.md says what it models. Any
+/// number of OS threads may launch at once, also of one module. Each keeps its own stacks; their memory grows to its
+/// largest block and is freed when it ends.
 namespace tilewright {
 
-/// A loaded module. Immutable, and unloaded with its last owner.
+/// A loaded module. Immutable; its last owner unloads it.
 class EmulatorModule {
  public:
-  /// Throws DeviceError when the file is no emulator module, or one of another version of the contract (abi.h).
+  /// Throws DeviceError if the file is not an emulator module, or has another version of the contract (abi.h).
   [[nodiscard]] static std::shared_ptr<const EmulatorModule> load(const std::filesystem::path& shared_object);
-  /// The same, from a compiler's output: writes a temporary file, which is gone when this returns.
+  /// As above, from a compiler's output. Writes a temporary file and removes it before it returns.
   [[nodiscard]] static std::shared_ptr<const EmulatorModule> load(std::span<const std::byte> shared_object);
 
-  /// Names of the kernels, as registered by the compiler.
+  /// Names of the kernels, as the compiler registered them.
   [[nodiscard]] std::vector<std::string> entries() const;
-  /// Null when there is none of that name.
+  /// Null if there is no such kernel.
   [[nodiscard]] const emulator::Entry* find(std::string_view entry) const noexcept;
   /// The calling OS thread's copy of the module's static __shared__ variables.
   [[nodiscard]] std::span<std::byte> static_shared() const;
@@ -50,43 +50,43 @@ struct EmulatedLaunch {
   std::array<unsigned, 3> grid{1, 1, 1};
   std::array<unsigned, 3> block{1, 1, 1};
   std::array<unsigned, 3> cluster{1, 1, 1};
-  /// Dynamic shared memory of a block.
+  /// Dynamic shared memory per block.
   std::size_t shared_bytes = 0;
-  /// One pointer for each parameter of the kernel, to its value, as for cuLaunchKernel.
+  /// One pointer to a value per kernel parameter, as for cuLaunchKernel.
   void** params = nullptr;
-  /// The order in which threads run follows from it alone.
+  /// Determines the order of threads.
   std::uint64_t seed = 0;
-  /// The limit of the whole launch. A loop that never reaches the runtime (no barrier, warp function, atomic or wait)
-  /// ends only with its process.
+  /// The limit of the whole launch. A loop without runtime calls (no barrier, warp function, atomic or wait) ends only
+  /// with its process.
   std::chrono::milliseconds time_limit{60'000};
 };
 
-/// The end of a launch. After anything but `ok` the contents of its outputs mean nothing; later launches are unharmed.
+/// The result of a launch. Unless it is `ok`, outputs are undefined; later launches are unharmed.
 struct EmulatedOutcome {
   enum class Status {
     ok,
-    deadlock,  ///< no thread can go on
+    deadlock,  ///< no thread can continue
     timed_out,
-    misaligned,     ///< an access at an address that is no multiple of its size
+    misaligned,     ///< an address that is not a multiple of the access's size
     out_of_bounds,  ///< beyond dynamic shared memory or a static array
-    bad_mask,       ///< a warp function called by the wrong lanes
+    bad_mask,       ///< the wrong lanes called a warp function
     bad_barrier,    ///< a barrier used against its rules
-    unsupported,    ///< something that the emulator does not model
+    unsupported,    ///< not modelled by the emulator
     trap,           ///< __trap() or a failed assert()
-    bad_launch,     ///< extents, cluster or shared memory that no GPU would take, or an unknown entry
+    bad_launch,     ///< invalid extents, cluster or shared memory, or an unknown entry
   };
   Status status = Status::ok;
-  /// Kernel, block, threads, place in the source and reason; empty when ok.
+  /// Kernel, block, threads, source place and reason; empty if `ok`.
   std::string text;
 
   [[nodiscard]] bool ok() const noexcept { return status == Status::ok; }
 };
 
-/// "deadlock", "timed out", "misaligned access"…
+/// As "deadlock", "timed out", "misaligned access"…
 [[nodiscard]] std::string_view to_string(EmulatedOutcome::Status status) noexcept;
 
-/// Runs the launch to its end on the calling OS thread. A kernel's misdeeds are outcomes; throws DeviceError only when
-/// the host refuses memory for stacks. A wild pointer in a kernel is a segmentation fault of this process.
+/// Runs the launch to its end on the calling OS thread. Kernel faults are outcomes. Throws DeviceError only if the host
+/// refuses memory for stacks. A wild pointer in a kernel is a segmentation fault of this process.
 [[nodiscard]] EmulatedOutcome run(const EmulatorModule& module, const EmulatedLaunch& launch);
 
 }  // namespace tilewright

@@ -70,7 +70,7 @@ EmulatedOutcome Execution::run() {
   header_.execution = this;
   static_shared_ = module_.static_shared();
   const std::uint64_t clusters = std::uint64_t{view_.grid.x} * view_.grid.y * view_.grid.z / blocks_.size();
-  // Every cluster once, in an order that looks random: a step that has no divisor in common with their number.
+  // Visits each cluster once in a pseudo-random order, by a step coprime to their number.
   const std::uint64_t start = random_.next() % clusters;
   std::uint64_t step = clusters > 2 ? 1 + random_.next() % (clusters - 1) : 1;
   while (std::gcd(step, clusters) != 1) ++step;
@@ -142,7 +142,7 @@ EmulatedOutcome Execution::run_cluster(std::uint64_t cluster) {
 void Execution::fiber_main(boost::context::detail::transfer_t transfer) noexcept {
   Fiber& self = running().current();
   arrived(self, transfer);
-  // Each turn of this loop is one thread of one block, perhaps of a later launch.
+  // Each turn of this loop is one thread of one block, possibly of a later launch.
   for (;;) {
     Execution& execution = running();
     execution.entry_.invoke(execution.launch_.params);
@@ -161,7 +161,7 @@ void Execution::finish(Fiber& self) noexcept {
     self.copies->small.finish();
     self.copies->bulk.finish();
   }
-  // Whoever waits for all that live need not wait for this thread.
+  // Waits for all living threads no longer include this one.
   for (unsigned i = warp.meetings; i-- > 0;) {
     if ((warp.meeting[i].mask & warp.living & ~warp.meeting[i].arrived) == 0) end_meeting(warp, i);
   }
@@ -169,7 +169,7 @@ void Execution::finish(Fiber& self) noexcept {
     end_barrier_if_complete(block, static_cast<unsigned>(std::countr_zero(open)));
   }
   end_cluster_barrier_if_complete();
-  // Distributed shared memory goes with its block; the others of the cluster must not read it any more.
+  // A block's distributed shared memory ends with it; the cluster's other blocks must not read it any more.
   if (block.living == 0 && blocks_.size() > 1) shared_.poison(block.rank);
   leave(self);
 }
@@ -182,7 +182,7 @@ bool Execution::is_late(Fiber& next) noexcept {
 }
 
 bool Execution::begin_turn() noexcept {
-  // Three times of four the same block goes on, if it can.
+  // Three times out of four the same block continues, if it can.
   if (blocks_.size() > 1 && (block_->ready.empty() || random_.below(4) == 0)) {
     const auto count = static_cast<std::uint32_t>(blocks_.size());
     const std::uint32_t first = random_.below(count);

@@ -15,11 +15,10 @@
 #include "tuner/device/cpu/shared_memory.hpp"
 #include "tuner/device/cpu/window.hpp"
 
-/// One launch on one OS thread. A thread runs until it must wait; then another lane of its warp runs, and when the warp
-/// has none left, another warp has its turn. A lane that a barrier, an mbarrier or a yield lets go on does so at its
-/// warp's next turn. Lanes, warps and blocks are drawn, and mostly the same block goes on, so that some run far ahead
-/// of the others: what is not ordered by a barrier happens in a wrong order soon. Switches go straight from fiber to
-/// fiber. Code that runs on a fiber never throws: `fail` ends the launch instead.
+/// One launch on one OS thread. A thread runs until it must wait; then another lane of its warp runs, or another warp
+/// if none can. A lane released by a barrier, an mbarrier or a yield resumes at its warp's next turn. Lanes, warps and
+/// blocks are drawn at random, and the same block mostly continues: some run far ahead, which exposes missing barriers.
+/// Fibers switch directly to each other. Code on a fiber throws no exception: `fail` ends the launch.
 namespace tilewright::emulator {
 
 class Execution {
@@ -28,20 +27,20 @@ class Execution {
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
 
-  /// The execution whose fiber calls.
+  /// The execution of the calling fiber.
   [[nodiscard]] static Execution& running() noexcept;
-  /// The first function of a fiber.
+  /// The entry function of all fibers.
   static void fiber_main(boost::context::detail::transfer_t transfer) noexcept;
 
-  /// Runs all blocks. When it is not ok, the window's fibers must be reset.
+  /// Runs all blocks. If the outcome is not ok, the window's fibers must be reset.
   [[nodiscard]] EmulatedOutcome run();
 
-  // Below: for the runtime functions, on a fiber.
+  // For the runtime functions, on a fiber:
 
   [[nodiscard]] Fiber& current() noexcept { return static_cast<Fiber&>(*header_.current); }
-  /// Runs others until one of them makes the caller runnable; what is waited for, and where, is for reports.
+  /// Runs others until one makes the caller runnable. The other arguments say in reports what it waits for, and where.
   void wait(Fiber& self, Waiting what, const void* object, unsigned number, Site site) noexcept;
-  /// Runs others once.
+  /// Lets others run once.
   void yield(Fiber& self) noexcept;
   /// Ends the launch.
   [[noreturn]] void fail(Fault fault, const volatile void* address, const char* what, Site site) noexcept;
@@ -59,7 +58,7 @@ class Execution {
   void mbarrier_expect(std::uint64_t& word, unsigned bytes, Site site) noexcept;
   [[nodiscard]] bool mbarrier_wait(Fiber& self, std::uint64_t& word, unsigned parity, bool blocking,
                                    Site site) noexcept;
-  /// Starts a copy that lands when a wait on `word` looks. With `is_value`, `from` is read now.
+  /// Starts a copy that lands when a wait checks `word`. With `is_value`, reads `from` now.
   void start_copy(void* to, const void* from, unsigned bytes, std::uint64_t& word, bool is_value, Site site) noexcept;
 
  private:
@@ -68,7 +67,7 @@ class Execution {
     void* to;
     const void* from;
     unsigned bytes;
-    std::uint64_t value;  // what st.async carries
+    std::uint64_t value;  // the value of st.async
     bool is_value;
   };
 
@@ -112,7 +111,7 @@ class Execution {
   std::vector<Block> blocks_;  // of one cluster
   std::vector<Warp> warps_;
   SharedMemory shared_;
-  Warp* warp_ = nullptr;  // whose turn it is
+  Warp* warp_ = nullptr;  // the warp whose turn it is
   Block* block_ = nullptr;
 
   unsigned living_ = 0;

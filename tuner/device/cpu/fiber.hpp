@@ -10,16 +10,16 @@
 #include "tuner/device/cpu/async_copies.hpp"
 #include "tuner/device/cpu/context.hpp"
 
-/// Threads, warps and blocks as the scheduler sees them. Plain data: execution.hpp moves it.
+/// Threads, warps and blocks of the scheduler. Plain data for execution.hpp.
 namespace tilewright::emulator {
 
 struct Warp;
 struct Block;
 
-/// The thing that a stopped thread waits for; `number` and `object` say which one.
+/// What a stopped thread waits for. `waited_number` and `waited_object` say which one.
 enum class Waiting : std::uint8_t { nothing, warp, barrier, mbarrier, cluster };
 
-/// Fields that a switch touches come first: they fit one cache line beside the view and the context.
+/// The fields of a switch come first: they share a cache line beside the view and the context.
 struct alignas(64) Fiber : ThreadView, Context {
   Warp* warp = nullptr;
   void* payload = nullptr;
@@ -27,17 +27,17 @@ struct alignas(64) Fiber : ThreadView, Context {
   Site site{nullptr, 0};
   const void* waited_object = nullptr;
   unsigned waited_number = 0;
-  /// Stays when the wait ends: only of threads that cannot run does it mean something.
+  /// Remains when the wait ends; valid only for threads that cannot run.
   Waiting waiting = Waiting::nothing;
   bool cluster_arrived = false;
   unsigned cluster_phase = 0;  // at the arrival
   unsigned number = 0;         // linear index in the block
   unsigned result = 0;         // of a barrier that counts or votes
-  /// Made when the thread first copies asynchronously.
+  /// Created on the thread's first asynchronous copy.
   std::unique_ptr<AsyncCopies> copies;
 };
 
-/// A warp function that some of its lanes have reached.
+/// A warp function that some lanes have reached.
 struct Meeting {
   unsigned mask = 0;
   unsigned arrived = 0;
@@ -45,7 +45,7 @@ struct Meeting {
 };
 
 inline constexpr unsigned kBarriers = 16;
-/// Meetings of disjoint masks with two lanes or more.
+/// The most meetings of disjoint masks with at least two lanes.
 inline constexpr unsigned kMeetings = 16;
 
 /// Lane sets are bit masks.
@@ -53,7 +53,7 @@ struct Warp {
   std::array<Fiber*, kWarpLanes> lanes{};
   Block* block = nullptr;
   unsigned living = 0;
-  /// Can run while this warp has its turn; can run from its next turn on.
+  /// Lanes that can run in this warp's current turn, and those that can from its next turn on.
   unsigned runnable = 0;
   unsigned later = 0;
   unsigned meetings = 0;
@@ -64,7 +64,7 @@ struct Warp {
 
 struct BlockBarrier {
   unsigned arrived = 0;
-  /// As asked for: 0 means all living threads.
+  /// As requested; 0 means all living threads.
   unsigned count = 0;
   BarrierOp operation = BarrierOp::kSync;
   unsigned predicates = 0;
@@ -74,18 +74,18 @@ struct BlockBarrier {
 struct Block : BlockView {
   unsigned threads = 0;
   unsigned living = 0;
-  /// Those of the launch's warps that are this block's.
+  /// The block's warps among the launch's.
   Warp* warps = nullptr;
   unsigned warp_count = 0;
   /// Warps with lanes that wait for a turn.
   std::vector<Warp*> ready;
   std::array<BlockBarrier, kBarriers> barriers{};
-  unsigned open_barriers = 0;  // those that some thread has reached
-  /// Static shared memory while another block of the cluster has the thread-local one.
+  unsigned open_barriers = 0;  // reached by some thread
+  /// This block's static shared memory while another block of the cluster uses the thread-local copy.
   std::vector<std::byte> saved_static;
 };
 
-/// The failure of a launch that ends early.
+/// Why a launch ended early.
 struct Failure {
   Fault fault = Fault::kTrap;
   bool timed_out = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// mbarriers and the copies that complete on them. An mbarrier lives in its 8 bytes of shared memory, so that a kernel
-// that moves, forgets or overwrites it fails as on a GPU. Fields, from the low bit: arrivals pending (20), arrivals
-// expected (20), bytes pending (21, signed), phase (1), never initialised (1: so poison is).
+// mbarriers and the copies that complete on them. An mbarrier is its 8 bytes of shared memory, so a kernel that moves,
+// forgets or overwrites it fails as on a GPU. Fields from the low bit: pending arrivals (20), expected arrivals (20),
+// pending bytes (21, signed), phase (1), and at the top the uninitialised bit (1), which poison sets.
 #include <cstring>
 
 #include "tuner/device/cpu/scheduling.hpp"
@@ -103,7 +103,7 @@ void Execution::start_copy(void* to, const void* from, unsigned bytes, std::uint
   if (is_value) std::memcpy(&copy.value, from, bytes);
   std::memset(to, kPoison, bytes);
   barrier_copies_.push_back(copy);
-  wake_mbarrier_waiters(word);  // they look again, and so it lands
+  wake_mbarrier_waiters(word);  // they look again and land the copy
 }
 
 void Execution::land_copies(std::uint64_t& word, Site site) noexcept {

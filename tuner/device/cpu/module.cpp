@@ -20,7 +20,7 @@ struct ThreadLocalBlock {
   std::size_t bytes = 0;
 };
 
-/// Size of a loaded object's thread-local block.
+/// Reads the size of a loaded object's thread-local block.
 int read_thread_local(dl_phdr_info* object, std::size_t, void* found) {
   auto& block = *static_cast<ThreadLocalBlock*>(found);
   if (object->dlpi_addr != block.base) return 0;
@@ -34,7 +34,7 @@ void write_file(const std::filesystem::path& path, std::span<const std::byte> co
   std::ofstream file(path, std::ios::binary);
   file.write(reinterpret_cast<const char*>(content.data()), static_cast<std::streamsize>(content.size()));
   if (file.flush()) return;
-  // The disk's fault, and no config's.
+  // The disk is at fault, not a config.
   throw Error(fmt::format("Writing the emulator module {} failed: {}. Set TMPDIR to a folder with room.", path.string(),
                           std::strerror(errno)));
 }

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-/// The order of threads comes from here alone, so that a launch with the same seed runs the same way: xorshift64*.
+/// The only source of thread order, so that launches with equal seeds run identically: xorshift64*.
 namespace tilewright::emulator {
 
 class Random {
@@ -20,7 +20,7 @@ class Random {
     return static_cast<std::uint32_t>((state_ * 0x2545f4914f6cdd1du) >> 32);
   }
 
-  /// Below `bound`, which is positive.
+  /// A number below `bound`, which is positive.
   std::uint32_t below(std::uint32_t bound) noexcept {
     return static_cast<std::uint32_t>(std::uint64_t{next()} * bound >> 32);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an execution says when it does not end well.
+// The text of an execution's failure.
 #include <fmt/format.h>
 
 #include <map>
@@ -58,7 +58,7 @@ EmulatedOutcome::Status status_of(Fault fault) {
   return EmulatedOutcome::Status::trap;
 }
 
-/// " (softmax.cu:41)": the file without its folders; nothing when the place is not known.
+/// As " (softmax.cu:41)", without folders; empty if the place is unknown.
 std::string place(Site site) {
   if (site.file == nullptr) return {};
   std::string_view file = site.file;
@@ -90,7 +90,7 @@ std::string waited_for(const Fiber& fiber) {
   return {};
 }
 
-/// Ascending numbers as "0-31, 40, 64-95".
+/// Formats ascending numbers as "0-31, 40, 64-95".
 class Ranges {
  public:
   void add(unsigned number) {

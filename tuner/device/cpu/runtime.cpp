@@ -16,7 +16,7 @@ AsyncCopies& copies() noexcept {
 
 std::uint64_t& word_of(unsigned long long* barrier) noexcept { return *reinterpret_cast<std::uint64_t*>(barrier); }
 
-/// Bulk copies move multiples of 16 bytes between multiples of 16.
+/// Bulk copies move multiples of 16 bytes between addresses that are multiples of 16.
 void check_bulk(const void* to, const void* from, unsigned bytes, Site site) noexcept {
   const auto misaligned = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address) % 16 != 0; };
   if (misaligned(to)) execution().fail(Fault::kMisaligned, to, "a bulk copy's destination must be aligned to 16", site);

@@ -5,7 +5,7 @@
 
 namespace tilewright::emulator {
 
-/// The functions that modules call (abi.h). Each acts on the execution of the fiber that calls it.
+/// The functions that modules call (abi.h). Each acts on the calling fiber's execution.
 [[nodiscard]] const Runtime& runtime_functions() noexcept;
 
 }  // namespace tilewright::emulator

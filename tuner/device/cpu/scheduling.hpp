@@ -6,9 +6,8 @@
 
 #include "tuner/device/cpu/execution.hpp"
 
-/// The path of a switch, inlined as a whole into each function that a thread can wait in. A switch leaves the
-/// processor's stack of return addresses wrong, so that every return after it is predicted wrongly: with these
-/// as ordinary calls a switch took three times as long.
+/// The code of a switch, inlined into each function that a thread can wait in. A switch invalidates the processor's
+/// return address stack, so all later returns are mispredicted: with ordinary calls a switch takes three times as long.
 namespace tilewright::emulator {
 
 [[gnu::always_inline]] inline Execution& Execution::running() noexcept {
@@ -22,7 +21,7 @@ inline void Execution::wake_later(Warp& warp, unsigned lanes) noexcept {
   warp.later |= lanes;
 }
 
-/// The next thread to run, taken from its warp's runnable lanes; null when none can, or when time is up.
+/// The next thread to run, taken from its warp's runnable lanes; null if none can run or time is up.
 [[gnu::always_inline]] inline Fiber* Execution::pick() noexcept {
   if ((warp_ == nullptr || warp_->runnable == 0) && !begin_turn()) return nullptr;
   const int turn = static_cast<int>(random_.next() & 31);
@@ -38,7 +37,7 @@ inline void Execution::wake_later(Warp& warp, unsigned lanes) noexcept {
   if (next.owner != static_owner_ && !static_shared_.empty()) give_static_shared(*next.owner);
 }
 
-/// Runs others until the caller, made runnable by one of them, is picked.
+/// Runs others until one makes the caller runnable and it is picked.
 [[gnu::always_inline]] inline void Execution::leave(Fiber& self) noexcept {
   Fiber* next = pick();
   if (next == &self) return;

@@ -5,8 +5,8 @@
 #include <memory>
 #include <optional>
 
-/// The dynamic shared memory of a cluster's blocks: each aligned to 1024 bytes, with a guard zone behind it. A write
-/// into a guard zone is found when the cluster has ended; with AddressSanitizer it stops at once, in the kernel's line.
+/// The dynamic shared memory of a cluster's blocks, each aligned to 1024 bytes and followed by a guard zone. A write
+/// into a guard zone is detected when the cluster ends; with AddressSanitizer at once, in the kernel's line.
 namespace tilewright::emulator {
 
 class SharedMemory {
@@ -20,7 +20,7 @@ class SharedMemory {
   /// Fills all blocks with poison.
   void poison() noexcept;
   void poison(std::size_t rank) noexcept;
-  /// The first byte behind the block's memory that was written, counted from its start.
+  /// The offset of the first byte written behind the block's memory; nullopt if there is none.
   [[nodiscard]] std::optional<std::size_t> overrun(std::size_t rank) const noexcept;
 
  private:

@@ -13,8 +13,8 @@ namespace tilewright::emulator {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-// 16 pages and the guard: an odd number, so that the stacks' tops spread over a cache's sets. Instrumented code has
-// larger frames. A cluster of 16 blocks of 1024 threads must fit into the window either way.
+// 16 pages and the guard: an odd number, which spreads the stacks' tops over a cache's sets. Instrumented code has
+// larger frames. In both cases a cluster of 16 blocks of 1024 threads must fit into the window.
 #if defined(TILEWRIGHT_ASAN) || defined(TILEWRIGHT_TSAN)
 constexpr std::size_t kStackBytes = 48 * kPage;
 #else
@@ -34,7 +34,7 @@ static_assert(kPage + kMaxFibers * kStride < kWindowBytes, "all stacks lie in th
 }  // namespace
 
 Window::Window(FiberMain main) : main_(main) {
-  // Twice the size holds an aligned window; what is around it is given back.
+  // Twice the size contains an aligned window; the rest is returned.
   void* reserved = mmap(nullptr, 2 * kWindowBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserved == MAP_FAILED) refuse(2 * kWindowBytes, "address space");
   auto* start = static_cast<std::byte*>(reserved);

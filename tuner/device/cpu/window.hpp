@@ -7,10 +7,9 @@
 
 #include "tuner/device/cpu/fiber.hpp"
 
-/// The stacks of one OS thread's fibers, in one window of address space that is aligned to its size (abi.h:
-/// this_thread). Stacks are made when first needed and kept. Each has a page without access under it, so that an
-/// overflow is a segmentation fault and not another thread's corruption. They start at addresses that differ in the
-/// bits by which caches choose a line: a thousand equal stacks would otherwise fight for a few lines.
+/// The stacks of one OS thread's fibers, in an address window aligned to its size (abi.h: this_thread). Stacks are made
+/// on first use and kept. An inaccessible page below each turns an overflow into a segmentation fault. Their start
+/// addresses differ in the bits that select cache lines; a thousand equal stacks would compete for a few lines.
 namespace tilewright::emulator {
 
 class Execution;
@@ -25,17 +24,17 @@ using FiberMain = void (*)(boost::context::detail::transfer_t);
 
 class Window {
  public:
-  /// Every fiber begins in `main`. Throws DeviceError when the host refuses the address space.
+  /// All fibers begin in `main`. Throws DeviceError if the host refuses the address space.
   explicit Window(FiberMain main);
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
   ~Window();
 
   [[nodiscard]] WindowHeader& header() noexcept { return *static_cast<WindowHeader*>(base_.get()); }
-  /// At least `count` fibers, each about to begin or parked where it last switched away. Throws DeviceError when the
-  /// host refuses the memory.
+  /// At least `count` fibers, each about to begin or suspended at its last switch. Throws DeviceError if the host
+  /// refuses the memory.
   [[nodiscard]] std::deque<Fiber>& fibers(std::size_t count);
-  /// Makes every fiber begin anew, after a launch that left some in the midst of a kernel.
+  /// Restarts all fibers, after a launch that left some inside a kernel.
   void reset() noexcept;
 
  private:
