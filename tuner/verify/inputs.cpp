@@ -15,11 +15,11 @@ namespace tilewright {
 namespace {
 
 constexpr std::size_t kAlignment = 256;
-// Elements compared at a time where damage is looked for.
+// Elements compared at a time when locating damage.
 constexpr std::int64_t kPiece = std::int64_t{1} << 16;
 
-// What a guard holds: NaN in every floating-point type, so that reading one shows, too; a value that no index has in
-// the others.
+// The byte of guards: NaN in all floating-point types, so that a read shows, too; in other types a value that no index
+// has.
 std::uint8_t guard_byte(DType type) { return unit_roundoff(type) > 0 ? 0xff : 0xa5; }
 
 // A scalar's value in the low bytes.
@@ -38,7 +38,7 @@ std::uint64_t scalar_bits(DType type, const SampleValue& sample) {
   return bits;
 }
 
-// What is not random is standard normal between its elements, and where its formula says nothing.
+// Inputs that are not random are standard normal in gaps and where their formula does not apply.
 RandomFill fill_for(const Sample& sample, std::uint64_t seed, std::size_t arg) {
   RandomFill fill;
   fill.fill = sample.fill == "uniform" ? utility::kUniform : utility::kNormal;
@@ -62,7 +62,7 @@ ArgumentSet::ArgumentSet(Device& device, const OpDefinition& definition, const P
   }
   if (options_.in_place) find_places();
   lay_out(definition, problem);
-  // Outputs last: those in place take the address of an input that is there.
+  // Outputs come last, because in-place outputs take the address of an existing input.
   for (const bool outputs : {false, true}) {
     for (std::size_t i = 0; i < args_.size(); ++i) {
       if (args_[i].role == ArgRole::scalar || (args_[i].role == ArgRole::out) != outputs) continue;
@@ -94,7 +94,7 @@ void ArgumentSet::find_places() {
   }
 }
 
-// The values of scalars, and where they put the rows of tensors.
+// Sets the values of scalars, and from strides the layout of tensors.
 void ArgumentSet::lay_out(const OpDefinition& definition, const Problem& problem) {
   for (std::size_t i = 0; i < args_.size(); ++i) {
     if (args_[i].role == ArgRole::scalar) {
@@ -118,7 +118,7 @@ void ArgumentSet::lay_out(const OpDefinition& definition, const Problem& problem
     if (strides[i].empty()) {
       tensors_[i].layout = TensorLayout(static_cast<std::int64_t>(args_[i].bytes) / size, {});
     } else {
-      // Beyond the last row, so that offsets of gaps are numbers, too.
+      // Beyond the last row, so that offsets of gaps do not overflow either.
       checked::Number bytes = size;
       for (const StrideStep& step : strides[i]) {
         const checked::Number way = checked::multiply(step.extent, step.stride);
@@ -138,7 +138,7 @@ void ArgumentSet::lay_out(const OpDefinition& definition, const Problem& problem
 void ArgumentSet::allocate(std::size_t arg, std::size_t shift) {
   const PlannedArg& planned = args_[arg];
   GuardedTensor& tensor = tensors_[arg];
-  // Room for it at any address that place() may choose.
+  // Room for the tensor at any address that place() may choose.
   const std::size_t whole =
       (kGuardBytes + shift + kAlignment + tensor.bytes + kGuardBytes + kAlignment - 1) / kAlignment * kAlignment;
   tensor.buffer = device_.allocate(whole, "argument " + planned.name);
@@ -213,7 +213,7 @@ void ArgumentSet::fill_random(std::size_t arg) {
 }
 
 void ArgumentSet::fill_gaps(std::size_t arg) {
-  // Between rows that are written lies what comparison knows to be no kernel's.
+  // Gaps between written rows hold the value that comparison knows as unwritten.
   if (args_[arg].role != ArgRole::inout && !overwritten_[arg] && !options_.poison_gaps) return;
   const GuardedTensor& tensor = tensors_[arg];
   poison_gaps(device_.tools(), tensor.address, tensor.layout, static_cast<std::int64_t>(size_of(args_[arg].type)));
@@ -246,7 +246,7 @@ std::string ArgumentSet::damage() const {
   };
   for (std::size_t i = 0; i < args_.size(); ++i) {
     if (!tensors_[i].buffer) continue;
-    // One sum tells of an input and its guards together; only when it differs is it worth looking where.
+    // One sum covers an input and its guards; search for the place only if the sum differs.
     if (is_pure_input(i) && !sums_.empty() && tally(i).sum == sums_[i]) continue;
     add(guard_damage(i));
     if (is_pure_input(i) && !sums_.empty()) add(input_damage(i));

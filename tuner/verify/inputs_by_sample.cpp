@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inputs that are not random: by formulas, whole numbers, and what other ops' references make.
+// Inputs that are not random: formulas, whole numbers, and outputs of other ops' references.
 #include <fmt/format.h>
 
 #include <utility>
@@ -55,7 +55,7 @@ void ArgumentSet::fill_by_formula(std::size_t arg, const Sample& sample, SampleS
   append(program_of(*sample.formula, sample.index, scope));
   const auto first = device_.tools().fill_by_program(tensor.address, args_[arg].type, fill);
   if (!first) return;
-  // The formula itself tells why.
+  // The formula itself explains the failure.
   std::vector<std::int64_t> place(shape.size());
   std::int64_t rest = *first;
   for (std::size_t i = shape.size(); i-- > 0; rest /= shape[i]) place[i] = rest % shape[i];

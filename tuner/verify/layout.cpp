@@ -17,7 +17,7 @@ TensorLayout::TensorLayout(std::int64_t cols, std::vector<StrideStep> steps)
     by_stride_.clear();
     return;
   }
-  // Inner extents were added first, and stay before outer ones with the same stride.
+  // Inner extents were added first and precede outer ones of equal stride.
   std::ranges::stable_sort(by_stride_, {}, [&](std::size_t i) { return steps_[i].stride; });
   span_ = cols_;
   std::int64_t dense = cols_;

@@ -17,7 +17,7 @@ std::size_t place_of(const std::vector<PlannedArg>& args, const std::string& nam
   return static_cast<std::size_t>(std::ranges::find(args, name, &PlannedArg::name) - args.begin());
 }
 
-/// The argument of the op verified that `arg` of the other op is.
+/// The verified op's argument that `arg` of the other op shares, if there is one.
 std::optional<std::size_t> shared(const InputMaker::Given& given, const PlannedArg& arg) {
   const std::size_t i = place_of(given.args, arg.name);
   if (i == given.args.size()) return std::nullopt;

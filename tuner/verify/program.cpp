@@ -61,7 +61,7 @@ utility::Instruction instruction_for(NodeKind op) {
     case NodeKind::log2:
       return utility::kLog2;
     default:
-      // A text beside an index, which has no value as a number.
+      // A text beside an index has no numeric value.
       return utility::kPushNone;
   }
 }
@@ -110,7 +110,7 @@ class Writer {
     try {
       push(node, utility::kPushNumber, evaluate_number(source_, part, constants_));
     } catch (const DefinitionError&) {
-      // An error only where the value counts.
+      // An error only if the value is used.
       push(node, utility::kPushNone, 0);
     }
   }
@@ -148,7 +148,7 @@ class Writer {
   Syntax syntax_;
   std::span<const std::string> index_;
   const Scope& constants_;
-  /// By node: whether an index is in it.
+  /// By node: whether it contains an index.
   std::vector<bool> varies_{};
   std::vector<utility::i64> program_{0};
   int depth_ = 0;

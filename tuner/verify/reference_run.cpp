@@ -6,7 +6,7 @@
 namespace tilewright {
 namespace {
 
-// The reference as an implementation: all arguments of the op in its order, then all dims.
+// The reference as an implementation: all arguments of the op in order, then all dims.
 ImplementationRecipe reference_recipe(const OpDefinition& definition) {
   KernelRecipe kernel;
   kernel.entry = definition.reference.entry;

@@ -6,20 +6,20 @@
 
 #include "tuner/verify/inputs.hpp"
 
-/// The reference kernel of an op, run once: what is right, in doubles.
+/// Runs an op's reference kernel, which gives the correct outputs as doubles.
 namespace tilewright {
 
 [[nodiscard]] constexpr bool is_output(const PlannedArg& arg) noexcept {
   return arg.role == ArgRole::out || arg.role == ArgRole::inout;
 }
 
-/// Runs the reference of `definition`, which `binary` holds. `values` are those of a launch, but for outputs, which are
-/// doubles. Throws DeviceError when it fails.
+/// Runs the reference of `definition` from `binary`. `values` are those of a launch, but outputs are doubles. Throws
+/// DeviceError if it fails.
 void run_reference(Device& device, const OpDefinition& definition, const Problem& problem, const CompileResult& binary,
                    const std::vector<std::uint64_t>& values);
 
-/// Room for the doubles of an output of `set`, at its strides, with a NaN pattern in every element and gap; an inout
-/// argument's elements are its input's.
+/// Memory for the doubles of an output of `set`, at its strides. All elements and gaps hold a NaN pattern, but an inout
+/// argument's elements hold its input.
 [[nodiscard]] std::unique_ptr<DeviceBuffer> room_for_expected(Device& device, const ArgumentSet& set, std::size_t arg);
 
 }  // namespace tilewright

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// From here on the type rounds to infinity: half a step beyond its greatest number.
+// From this value on, the type rounds to infinity: half a step beyond its greatest number.
 double overflow_of(DType type) {
   switch (type) {
     case DType::f16:
@@ -31,7 +31,7 @@ double overflow_of(DType type) {
   }
 }
 
-// What lies between the elements of a sampled output's expected values: a NaN, and another one than what is left out.
+// The gaps in a sampled output's expected values hold this NaN, which differs from the mark of elements left out.
 constexpr utility::u64 kGap = 0x7ff8000000000a9aULL;
 
 }  // namespace
@@ -50,15 +50,15 @@ namespace {
 struct SampleCheck {
   Device& device;
   ArgumentSet set;
-  /// By argument; null for inputs and scalars. Doubles.
+  /// By argument, as doubles; null for inputs and scalars.
   std::vector<std::unique_ptr<DeviceBuffer>> expected;
   std::vector<Tolerance> tolerances;
-  /// By argument: how many elements the reference computed.
+  /// By argument: the number of elements that the reference computed.
   std::vector<std::int64_t> computed;
   bool sampled;
-  /// Of the expected values, by argument.
+  /// Of the expected values, in argument order.
   std::vector<std::uint64_t> sums;
-  /// False from before a run until its damage is known to be none.
+  /// False from the start of a run until it is known to have done no damage.
   bool intact = true;
 
   SampleCheck(Device& on, const OpDefinition& definition, const Problem& problem, const CompileResult& reference,
@@ -100,7 +100,7 @@ struct SampleCheck {
     return now;
   }
 
-  // What is left out is poison: in these gaps lies something else, so that they are not taken for it.
+  // Poison marks elements left out; gaps hold another value, to tell them apart.
   [[nodiscard]] bool has_marked_gaps(std::size_t arg) const { return sampled && set.layout(arg).gaps() > 0; }
 
   void mark_gaps(std::size_t arg) {
@@ -114,7 +114,7 @@ struct SampleCheck {
     tilewright::poison_gaps(device.tools(), expected[arg]->address(), set.layout(arg), sizeof(double));
   }
 
-  // The reference must have written every element, or some if it samples, and nothing between the rows.
+  // The reference must write all elements, or some if it samples, and nothing between rows.
   void require_complete(std::size_t arg, const std::string& who) {
     const TensorLayout& layout = set.layout(arg);
     const auto poison = [&] {
@@ -135,7 +135,7 @@ struct SampleCheck {
         fmt::format("{} is wrong: it left {} of {} elements of {} unwritten", who, unwritten, layout.elements(), name));
   }
 
-  // What is wrong with one output; empty when nothing is. Adds its errors to the verdict's.
+  // Describes the first fault of one output; empty if there is none. Adds its errors to the verdict's.
   std::string judge(std::size_t index, Verdict& verdict) {
     const PlannedArg& arg = set.args()[index];
     const Tolerance& tolerance = tolerances[index];
@@ -198,7 +198,7 @@ struct SampleCheck {
                        is_sample ? off : off + difference.unwritten, computed[index], is_sample ? "sampled " : "");
   }
 
-  // The next launch, perhaps of another config, takes zeros for granted.
+  // The next launch, perhaps of another config, relies on zeros.
   std::string not_zero_again(const LaunchPlan& plan, std::span<const Address> workspaces) {
     for (std::size_t i = 0; i < plan.workspaces.size(); ++i) {
       const PlannedWorkspace& workspace = plan.workspaces[i];
@@ -241,7 +241,7 @@ struct SampleCheck {
   }
 };
 
-/// Of several samples together.
+/// Merges the verdict of a further sample into `all`.
 void add(Verdict& all, const Verdict& one) {
   const auto widen = [](Accuracy& into, const Accuracy& other) {
     into.max_absolute = std::max(into.max_absolute, other.max_absolute);
@@ -265,7 +265,7 @@ void add(Verdict& all, const Verdict& one) {
 
 }  // namespace
 
-/// What strides are to be multiples of, by argument, where `args` claim to need no more; empty where none has strides.
+/// By argument, the stride alignment that `args` claim to need; empty if no argument has strides.
 std::vector<std::size_t> stride_alignments(const std::vector<PlannedArg>& args) {
   std::vector<std::size_t> alignments;
   if (std::ranges::all_of(args, [](const PlannedArg& arg) { return arg.strides.empty(); })) return alignments;
@@ -296,7 +296,7 @@ struct Verifier::Impl {
   CompileResult reference;
   ArgumentSet::Options options;
   std::function<void()> got_on;
-  /// By what their strides are multiples of: a config is judged on those that are aligned as it claims and no more.
+  /// By stride alignment: each config is checked with strides aligned as it claims and no better.
   std::map<std::vector<std::size_t>, Samples> samples{};
 
   Samples& samples_for(const std::vector<PlannedArg>& args) {

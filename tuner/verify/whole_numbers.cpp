@@ -9,7 +9,7 @@
 namespace tilewright {
 namespace {
 
-/// Numbers that look random, one after the other.
+/// A sequence of pseudo-random numbers.
 class Draws {
  public:
   explicit Draws(std::uint64_t key) : key_(key) {}
@@ -33,8 +33,8 @@ void fill_range(std::vector<std::int64_t>& elements, const WholeBounds& bounds, 
   }
 }
 
-// Each row from 0 to `to`, with cuts between at random. One cut in eight is there twice: kernels go wrong at pieces of
-// length zero.
+// Each row rises from 0 to `to`, with random cuts between. One cut in eight is repeated, because kernels fail at pieces
+// of length zero.
 void fill_prefix(std::vector<std::int64_t>& elements, std::int64_t to, std::int64_t row, Draws draws) {
   for (auto begin = elements.begin(); begin != elements.end(); begin += row) {
     const auto end = begin + row;
@@ -51,7 +51,7 @@ void fill_prefix(std::vector<std::int64_t>& elements, std::int64_t to, std::int6
 
 void fill_permutation(std::vector<std::int64_t>& elements, std::int64_t to, Draws draws) {
   const auto count = static_cast<std::int64_t>(elements.size());
-  // Numbers beyond the tensor take part, too: not all pages are in use.
+  // Also draws numbers beyond the tensor's size: not all pages are in use.
   std::vector<std::int64_t> numbers(static_cast<std::size_t>(to));
   for (std::int64_t first = 0; first < count; first += to) {
     std::iota(numbers.begin(), numbers.end(), 0);
