@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <vector>
 
-/// The trials that tell most of many: all of the fastest, and some of the others. Pure.
+/// Reduces ranked trials to the most informative: all of the fastest, and some of the others. Pure.
 namespace tilewright {
 
-/// Keeps of `ranked`, the fastest first, the first `fastest` and, evenly drawn from the rest, `others`.
+/// `ranked` is fastest first. Keeps the first `fastest`, and `others` evenly spaced from the rest.
 template <class T>
 void keep_excerpt(std::vector<T>& ranked, std::size_t fastest, std::size_t others) {
   if (ranked.size() <= fastest + others) return;

@@ -10,7 +10,7 @@
 namespace tilewright {
 namespace {
 
-/// Every candidate once, wholly, in an order that is known from the start.
+/// A whole look at each candidate, in a fixed order.
 class InOrder final : public Strategy {
  public:
   InOrder(std::string name, const SearchSpace& space, std::vector<std::size_t> order)

@@ -10,7 +10,7 @@ namespace {
 
 double median(const std::optional<Trial>& trial) { return trial->timing->median_ns; }
 
-/// Of `group`, who may be the fastest.
+/// The members of `group` that may be the fastest.
 std::vector<std::size_t> leading(const std::vector<std::optional<Trial>>& trials, std::vector<std::size_t> group) {
   std::stable_sort(group.begin(), group.end(),
                    [&](std::size_t a, std::size_t b) { return median(trials[a]) < median(trials[b]); });
@@ -20,8 +20,7 @@ std::vector<std::size_t> leading(const std::vector<std::optional<Trial>>& trials
   return group;
 }
 
-/// Nothing more is needed of these to name the fastest of them. One that leads alone needs a final as well: its looks
-/// were made while compilers ran.
+/// Whether the group's fastest is known. A sole leader needs a final, too, because compilers ran during its looks.
 bool decided(const std::vector<std::optional<Trial>>& trials, const std::vector<std::size_t>& group) {
   return std::all_of(group.begin(), group.end(), [&](std::size_t i) {
     return trials[i]->look == LookLength::final && trials[i]->sweep == trials[group.front()]->sweep;
@@ -50,7 +49,7 @@ std::vector<std::size_t> finalists(const std::vector<std::optional<Trial>>& tria
     done = done && decided(trials, *group);
     chosen.insert(group->begin(), group->end());
   }
-  // One final for both: times of different ones are not compared.
+  // One final for both roles: times of different finals are not compared.
   if (done) return {};
   std::vector<std::size_t> order(chosen.begin(), chosen.end());
   std::stable_sort(order.begin(), order.end(),

@@ -8,22 +8,21 @@
 #include "cache/model/records.hpp"
 #include "tuner/analysis/intervals.hpp"
 
-/// The configs that may still be the fastest, by their intervals: a race goes on with them, and they meet in the final.
-/// Pure.
+/// The configs that may be the fastest by their intervals. They meet in the final. Pure.
 namespace tilewright {
 
-/// As many are timed in turns at the end, for each role: the best of all, and the best without specialised dims.
+/// The most finalists per role: the best of all, and the best without specialised dims.
 inline constexpr std::size_t kMostFinalists = 6;
 
-/// The indices of those whose likely time does not lie above that of the fastest of their role, fastest first.
+/// Indices of trials whose likely time does not lie above that of their role's fastest, fastest first.
 struct Leaders {
   std::vector<std::size_t> best;
   std::vector<std::size_t> dynamic;
 };
 [[nodiscard]] Leaders leaders(const std::vector<std::optional<Trial>>& trials);
 
-/// The candidates that must be timed in turns, or alone, with no compiler running, before winners are named: all
-/// leaders; none when those of each role met in one final already.
+/// The candidates that must be timed in turns with no compiler running, or alone, before winners are named. All
+/// leaders, up to kMostFinalists per role; empty if each role's leaders already met in one final.
 [[nodiscard]] std::vector<std::size_t> finalists(const std::vector<std::optional<Trial>>& trials);
 
 }  // namespace tilewright

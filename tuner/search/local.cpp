@@ -16,17 +16,17 @@
 namespace tilewright {
 namespace {
 
-// Of the candidates, how many a walk may look at, and never fewer than so many.
+// The share of the candidates that a walk may look at, and the least number.
 constexpr double kShare = 0.148;
 constexpr std::size_t kFewest = 6;
-// Winners of so many neighbouring shapes are where it starts; where there is none, so many candidates are drawn, which
-// do not count as steps, and one of so many steps is drawn, too.
+// The walk starts from the winners of this many neighbouring shapes. Without winners it starts from drawn candidates,
+// which do not count as steps, and one in kDrawnStep steps is drawn, too.
 constexpr std::size_t kStarts = 3;
 constexpr std::size_t kDrawnStarts = 24;
 constexpr std::size_t kDrawnStep = 4;
-// A step of the walk changes so many parameters at most.
+// The most parameters that one step changes.
 constexpr std::size_t kLongestStep = 2;
-// So many candidates are weighed for a step: of those around the leaders, and of all others.
+// The candidates weighed for a step: this many around the leaders, and this many of all others.
 constexpr std::size_t kMostWeighed = 512;
 
 class Local final : public Strategy {
@@ -61,7 +61,7 @@ class Local final : public Strategy {
   [[nodiscard]] std::string name() const override { return "local"; }
 
  private:
-  /// The likenesses of neighbours' winners.
+  /// The candidates most similar to neighbours' winners.
   static std::vector<std::size_t> starts_of(const SearchSpace& space) {
     std::vector<std::size_t> found;
     for (const Neighbour& known : space.known) {
@@ -73,7 +73,7 @@ class Local final : public Strategy {
     return found;
   }
 
-  /// The candidate that is nearest to a config, itself where it is one.
+  /// The candidate nearest to `config`.
   static std::optional<std::size_t> likeness(const std::vector<Config>& candidates, const Config& config) {
     std::optional<std::size_t> nearest;
     double least = std::numeric_limits<double>::infinity();
@@ -86,8 +86,7 @@ class Local final : public Strategy {
     return nearest;
   }
 
-  /// Where to go from here, the most promising first, by all that was told so far: to what is a step away from one of
-  /// those that lead, or to anywhere else.
+  /// The next candidates, most promising first by all trials so far: those a step away from a leader, or any other.
   [[nodiscard]] const std::vector<std::size_t>& moves() const {
     const std::size_t tried = observations_.count_tried();
     if (!moves_.empty() && moves_of_ == tried) return moves_;
@@ -120,7 +119,7 @@ class Local final : public Strategy {
     return around;
   }
 
-  /// Parameters in which two candidates differ; those of one implementation have the same, in the same order.
+  /// The number of differing parameters. Configs of one implementation have the same parameters in the same order.
   static std::size_t differing(const Config& a, const Config& b) {
     if (a.implementation != b.implementation) return std::numeric_limits<std::size_t>::max();
     return std::inner_product(a.values.begin(), a.values.end(), b.values.begin(), std::size_t{0}, std::plus<>(),
@@ -131,9 +130,9 @@ class Local final : public Strategy {
   Observations observations_;
   std::size_t most_ = 0;
   std::vector<std::size_t> starts_;
-  /// Every candidate, where no neighbour says where to start.
+  /// All candidates, if no neighbour provides a start.
   std::vector<std::size_t> drawn_;
-  // What an answer is made of, when it is first asked for.
+  // Cached parts of an answer, computed when first needed.
   mutable std::optional<Surrogate> surrogate_;
   mutable std::vector<std::size_t> moves_;
   mutable std::size_t moves_of_ = 0;

@@ -12,15 +12,15 @@
 namespace tilewright {
 namespace {
 
-// Of the candidates, how many are measured, and never fewer than so many.
+// The share of the candidates that are measured, and the least number.
 constexpr double kShare = 0.148;
 constexpr std::size_t kFewest = 6;
-// So many are chosen at a time: what they tell changes the ranking of the rest.
+// The number chosen at a time; their trials change the ranking of the rest.
 constexpr std::size_t kBatch = 3;
-// Where nothing is known so many are drawn first, and more are measured in all.
+// If nothing is known, this many are drawn first, and a larger share is measured.
 constexpr std::size_t kDrawn = 24;
 constexpr double kShareOfUnknown = 0.25;
-// So many candidates are weighed for a part: half of them those that other shapes lead one to expect most of.
+// The most candidates weighed per part. Half are those with the least expected loss by other shapes.
 constexpr std::size_t kMostWeighed = 2048;
 
 class Model final : public Strategy {
@@ -53,7 +53,7 @@ class Model final : public Strategy {
   [[nodiscard]] std::string name() const override { return "model"; }
 
  private:
-  /// The next part, which stands until all of it is told.
+  /// Ranks the next part, which stands until all of it is told.
   void rank(std::size_t made) const {
     if (!surrogate_) surrogate_.emplace(space_);
     open_ = std::min(most_, made + kBatch);
@@ -82,9 +82,9 @@ class Model final : public Strategy {
   const SearchSpace& space_;
   Observations observations_;
   std::size_t most_ = 0;
-  /// As expected before anything is told.
+  /// By expected loss before any trial is told.
   std::vector<std::size_t> order_;
-  // What an answer is made of, when it is first asked for.
+  // Cached parts of an answer, computed when first needed.
   mutable std::optional<Surrogate> surrogate_;
   mutable std::vector<std::size_t> ranking_;
   mutable std::size_t open_ = 0;

@@ -9,7 +9,7 @@
 #include "tuner/search/leaders.hpp"
 #include "tuner/search/strategy.hpp"
 
-/// The trials that a strategy was told, one a candidate, and what follows from them. Kept by every strategy.
+/// The trials that a strategy was told, one per candidate. Each strategy keeps its own.
 namespace tilewright {
 
 class Observations {
@@ -18,24 +18,24 @@ class Observations {
 
   void tell(std::size_t candidate, const Trial& trial) {
     trials_.at(candidate) = trial;
-    // Intervals are all that a strategy needs of thousands of rounds.
+    // Strategies need only the intervals of thousands of rounds.
     if (trials_[candidate]->timing) trials_[candidate]->timing->rounds_ns.clear();
   }
 
   [[nodiscard]] bool known(std::size_t candidate) const { return trials_[candidate].has_value(); }
-  /// Nothing more can be learned of it: it failed, or was looked at by the whole rule.
+  /// Whether nothing more can be learned: the trial failed, or its look was not brief.
   [[nodiscard]] bool finished(std::size_t candidate) const {
     const auto& trial = trials_[candidate];
     return trial && (!timed(*trial) || trial->look != LookLength::brief);
   }
-  /// Null when there is no time of it.
+  /// Null if the candidate has no time.
   [[nodiscard]] const Timing* timing(std::size_t candidate) const {
     const auto& trial = trials_[candidate];
     return trial && timed(*trial) ? &*trial->timing : nullptr;
   }
   [[nodiscard]] const std::vector<std::optional<Trial>>& trials() const noexcept { return trials_; }
   [[nodiscard]] std::size_t size() const noexcept { return trials_.size(); }
-  /// Known, and not because they were pruned.
+  /// Candidates with a trial that was not pruned.
   [[nodiscard]] std::size_t count_tried() const {
     std::size_t count = 0;
     for (const auto& trial : trials_) count += trial && trial->status != TrialStatus::pruned ? 1U : 0U;
@@ -50,7 +50,7 @@ class Observations {
   std::vector<std::optional<Trial>> trials_;
 };
 
-/// Whole looks at those of `order` that are not finished, the base before all others.
+/// Whole looks at the unfinished candidates of `order`, the base first.
 [[nodiscard]] std::vector<Look> whole_looks(const std::vector<std::size_t>& order, const Observations& observations,
                                             const SearchSpace& space, std::size_t most);
 

@@ -13,11 +13,11 @@
 namespace tilewright {
 namespace {
 
-// Of a neighbour so many of its fastest trials count, and so many of the others, evenly drawn from fast to slow.
+// The trials that count per neighbour: the fastest, and others evenly spaced from fast to slow.
 constexpr std::size_t kFastest = 32;
 constexpr std::size_t kOthers = 224;
 
-/// A shape's dims, and what its spec has other than the searched one as doublings of dims of their own.
+/// A shape's dims, with each difference of its spec from the searched one as a doubled extra dim.
 ShapeDims dims_of(const Problem& problem, const Problem& searched) {
   ShapeDims dims = shape_of(problem);
   const auto add = [&](bool same) { dims.push_back(same ? 1 : 2); };
@@ -28,7 +28,7 @@ ShapeDims dims_of(const Problem& problem, const Problem& searched) {
   return dims;
 }
 
-/// By the names of implementations: trials of an older source tell of the newer one.
+/// Identified by implementation names, because trials of an older source inform about the newer one.
 ShapeSummary summary_of(const Neighbour& known, const Problem& searched) {
   ShapeSummary summary{dims_of(known.problem, searched), {}};
   for (const Trial* trial : telling(known, kFastest, kOthers)) {
@@ -62,7 +62,7 @@ std::vector<std::size_t> by_merit(const SearchSpace& space) {
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return expected[i]; });
     return order;
   }
-  // The n-th of each implementation before the n+1-th of any.
+  // The n-th of each implementation precedes the n+1-th of any.
   std::map<std::string, std::size_t> count;
   std::vector<std::pair<std::size_t, std::size_t>> turns;
   for (const std::size_t i : order) turns.emplace_back(count[space.candidates[i].implementation]++, i);

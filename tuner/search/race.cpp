@@ -11,16 +11,17 @@
 namespace tilewright {
 namespace {
 
-// Rounds of a brief look: the least that shows by how much they differ.
+// The rounds of a brief look: the fewest that show their spread.
 constexpr int kBriefRounds = 2;
-// Who is slower than the best by so much is not worth another round: far more than rounds differ by.
+// A candidate slower than the best by this factor is given up. Rounds differ by far less.
 constexpr double kHopeless = 1.1;
 
 class Race final : public Strategy {
  public:
   explicit Race(const SearchSpace& space) : space_(space), observations_(space), order_(by_merit(space)) {}
 
-  /// Every candidate once; the base wholly, since all speed-ups refer to it. Those that lead then meet in the final.
+  /// A brief look at each candidate; a whole one at the base, to which speed-ups refer. The leaders then meet in the
+  /// final.
   [[nodiscard]] std::vector<Look> ask(std::size_t most) const override {
     std::vector<Look> looks = whole_looks({}, observations_, space_, most);
     const double best = fastest(false);
@@ -42,7 +43,7 @@ class Race final : public Strategy {
   [[nodiscard]] std::string name() const override { return "race"; }
 
  private:
-  /// The smallest median; 0 when there is none.
+  /// The smallest median; 0 if there is none.
   [[nodiscard]] double fastest(bool dynamic_only) const {
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < observations_.size(); ++i) {

@@ -5,11 +5,11 @@
 
 #include "cache/store/store.hpp"
 
-/// Recordings and shipped winners as files: a cache, or one that zstd has packed.
+/// Opens recordings and shipped winners: a cache file, or one compressed by zstd.
 namespace tilewright {
 
-/// Opens a copy of a cache, of an older schema even. A name that ends in `.zst` is one zstd frame around a cache, as
-/// the program zstd makes it. Throws Error or CacheError when it is none.
+/// Opens a copy of a cache, even of an older schema. A name that ends in `.zst` means one zstd frame around a cache, as
+/// the program zstd makes it. Throws Error or CacheError if it is not one.
 [[nodiscard]] Store open_recording(const std::filesystem::path& file);
 
 }  // namespace tilewright

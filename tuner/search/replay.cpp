@@ -12,11 +12,11 @@
 namespace tilewright {
 namespace {
 
-// As of a sweep (tuner/sweep/problem_run.cpp).
+// As in a sweep (tuner/sweep/problem_run.cpp).
 constexpr std::size_t kNeighbours = 8;
 constexpr std::size_t kNoBound = 1'000'000;
 
-/// One recording as a device would answer: rounds in the order in which they were recorded.
+/// Answers looks from a recording as a device would: rounds in recorded order.
 class Recorded {
  public:
   explicit Recorded(const Recording& recording) : recording_(recording) {}
@@ -28,7 +28,7 @@ class Recorded {
     const std::vector<double> rounds = std::move(trial.timing->rounds_ns);
     std::vector<double> kept;
     const auto hopeless = [&](double value) { return look.rule.give_up_ns > 0 && value > look.rule.give_up_ns; };
-    // The warm-up round was not recorded: the first round stands in for it.
+    // Warm-up rounds are not recorded; the first round stands in.
     if (hopeless(rounds.front())) {
       kept.push_back(rounds.front());
       spend(trial, 1);
@@ -44,7 +44,7 @@ class Recorded {
     return trial;
   }
 
-  /// As many rounds of each as all of them have.
+  /// Gives each finalist as many rounds as all of them have.
   std::vector<Trial> final(const std::vector<std::size_t>& finalists) {
     std::size_t rounds = kNoBound;
     for (const std::size_t i : finalists) rounds = std::min(rounds, recording_.trials[i].timing->rounds_ns.size());
@@ -85,7 +85,7 @@ double recorded_ns(const Recording& recording, const Config& config) {
   return 0;
 }
 
-/// The fastest of a recording, as its winner.
+/// The fastest trial, used as the recording's winner.
 const Trial* fastest(const Recording& recording) {
   const Trial* best = nullptr;
   for (const Trial& trial : recording.trials) {
@@ -94,7 +94,7 @@ const Trial* fastest(const Recording& recording) {
   return best;
 }
 
-/// The recordings of other shapes of the op, device and mode.
+/// The nearest recordings of other shapes of the same op, device and mode.
 Neighbours others(const std::vector<Recording>& recordings, const Recording& but) {
   Neighbours known;
   for (const Recording& recording : recordings) {
@@ -165,7 +165,7 @@ std::vector<Recording> read_recordings(const Store& store, const std::string& op
   for (const Store::Tried& tried : store.tried(op)) {
     Recording recording{tried.key.problem, tried.key.device_fingerprint, tried.mode, idle_of(store, tried), {}};
     for (const Trial& listed : store.trials(tried.key, tried.implementation_hashes, tried.mode)) {
-      // What was not tried is no candidate: nobody knows its time.
+      // A pruned config has no time, so it is not a candidate.
       if (listed.status == TrialStatus::pruned) continue;
       Trial trial = store.trial(listed.id).value();
       if (timed(trial) && (trial.look == LookLength::brief || trial.timing->rounds_ns.empty())) continue;

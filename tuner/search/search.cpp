@@ -26,7 +26,7 @@ void Search::recall(std::size_t candidate, const Trial& trial) {
 
 std::vector<Look> Search::ask(std::size_t most) const {
   if (max_trials_ == 0) return strategy_->ask(most);
-  // Longer looks at what was tried cost no new trial. Of the others the first stand: looks may be made in any order.
+  // Longer looks at tried candidates cost no trial. Of new ones the first stay, because looks may be made in any order.
   std::vector<Look> looks = strategy_->ask(trials_.size());
   std::size_t left = max_trials_ - std::min(max_trials_, tried_);
   std::erase_if(looks, [&](const Look& look) {
@@ -75,7 +75,7 @@ std::vector<Winner> Search::winners() const {
   for (const auto& trial : trials_) {
     if (trial) told.push_back(*trial);
   }
-  // Ties are broken by shapes that are served the same way: another spec's winner says less.
+  // Only shapes of the same spec break ties: another spec's winner says less.
   Neighbours shapes;
   const Neighbours& known = shapes_ ? *shapes_ : space_.known;
   std::copy_if(known.begin(), known.end(), std::back_inserter(shapes),

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-/// Orders drawn by a seed, the same on every platform: std::shuffle and the standard distributions are not.
+/// Orders drawn by a seed, equal on all platforms, unlike std::shuffle and the standard distributions. Pure.
 namespace tilewright {
 
 /// 0 … count-1 in an order drawn without replacement.
@@ -21,7 +21,7 @@ namespace tilewright {
   return order;
 }
 
-/// Puts `all` in the order of its values, the least first.
+/// Sorts `all` by its members' `values`, least first.
 inline void sort_by(std::vector<std::size_t>& all, const std::vector<double>& values) {
   std::vector<std::size_t> places(all.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
@@ -30,7 +30,7 @@ inline void sort_by(std::vector<std::size_t>& all, const std::vector<double>& va
   all = std::move(places);
 }
 
-/// Keeps `most` of `all`, drawn, in their order.
+/// Keeps `most` drawn members of `all`, in their order.
 inline void keep_drawn(std::vector<std::size_t>& all, std::size_t most, std::uint64_t seed) {
   if (all.size() <= most) return;
   std::vector<std::size_t> places = shuffled(all.size(), seed);

@@ -47,7 +47,7 @@ Idle idle_of(OpInterface interface, std::vector<ImplementationRecipe> recipes, D
     try {
       return log_idle(interface, *recipe, config, problem, device);
     } catch (const Error&) {
-      return 0.0;  // a config of an older source may lack what the formulas name
+      return 0.0;  // a config of an older source may lack names of the formulas
     }
   };
 }

@@ -12,37 +12,37 @@
 namespace tilewright {
 namespace {
 
-// Of the problem's own trials so many of the fastest count, and so many of the others; and of each neighbour's.
+// The trials that count: the fastest and others of the problem's own, and of each neighbour's.
 constexpr std::size_t kFastest = 64;
 constexpr std::size_t kOthers = 128;
 constexpr std::size_t kFastestOfNeighbour = 8;
 constexpr std::size_t kOthersOfNeighbour = 40;
-// So much is kept of candidates that were asked for.
+// The most cached candidates.
 constexpr std::size_t kMostKept = 4096;
-// A slowness beyond a factor of e is a slowness like any other.
+// Slowness is capped at a factor of e.
 constexpr double kSlowest = 1;
-// Variances: of a config on a shape, of a config on all shapes, of an implementation on a shape, of a shape; and of a
-// round.
+// Variances of a config on a shape, of a config on all shapes, of an implementation on a shape, of a shape, and of a
+// measurement.
 constexpr double kOfConfig = 0.05;
 constexpr double kOfConfigEverywhere = 0.02;
 constexpr double kOfImplementation = 0.02;
 constexpr double kOfShape = 0.02;
 constexpr double kOfMeasuring = 1e-4;
-// How fast the problem at hand is as a whole, of which nothing is known before it is measured.
+// The variance of the searched problem's overall speed, which is unknown before it is measured.
 constexpr double kOfProblem = 1;
-// Doublings of parameters, over which likeness falls to 1/e², and of dims, over which it falls to 1/e.
+// The doublings of parameters over which likeness on a shape falls to 1/e², and of dims over which it falls to 1/e.
 constexpr double kReach = 6;
 constexpr double kReachOfShapes = 3;
-// A launch that leaves three quarters idle is as unlike a full one as any.
+// Idleness is capped where a launch leaves three quarters idle.
 constexpr double kMostIdle = 1.4;
-// How much of a deviation makes up for a slowness that is expected.
+// The share of a standard deviation that offsets expected slowness.
 constexpr double kCuriosity = 0.5;
 constexpr double kLeastPivot = 1e-9;
 
 using Row = std::vector<double>;
 
 double dot(std::span<const double> a, std::span<const double> b, std::size_t count) {
-  // Four sums: the additions of one would wait for each other.
+  // Four sums, because the additions of one would wait for each other.
   double sums[4] = {0, 0, 0, 0};
   std::size_t i = 0;
   for (; i + 4 <= count; i += 4) {
@@ -52,8 +52,8 @@ double dot(std::span<const double> a, std::span<const double> b, std::size_t cou
   return sums[0] + sums[1] + sums[2] + sums[3];
 }
 
-/// Of the lower half of a symmetric positive definite matrix, L with L · Lᵀ = it. What rounding makes of one that is
-/// nearly singular is mended by a small pivot.
+/// Replaces the lower half of a symmetric positive definite matrix A by L with L · Lᵀ = A. A small pivot mends rounding
+/// if A is nearly singular.
 void factor(std::vector<Row>& lower) {
   for (std::size_t i = 0; i < lower.size(); ++i) {
     Row& row = lower[i];
@@ -129,7 +129,7 @@ double Surrogate::covariance(const Point& a, const Point& b) const {
   if (a.implementation != b.implementation) return kOfShape * alike;
   double apart = 0;
   for (std::size_t i = 0; i < a.place.size(); ++i) apart += std::abs(static_cast<double>(a.place[i] - b.place[i]));
-  // The one is the other's square, and an exponential is most of what a pair costs.
+  // One term is the other's square. The exponential is most of the cost of a pair.
   const double everywhere = std::exp(-apart / kReach);
   return alike * (kOfConfig * everywhere * everywhere + kOfImplementation + kOfShape) +
          kOfConfigEverywhere * everywhere;
@@ -168,7 +168,7 @@ std::vector<double> Surrogate::promise(const std::vector<std::size_t>& asked,
   for (double& each : rest) each -= offset;
   for (const std::size_t i : chosen) points.push_back(&candidate(i));
 
-  // Of the trials first: what is chosen changes how sure is what they say, and nothing else.
+  // Trials come first: `chosen` changes only the uncertainty.
   std::vector<Row> factored;
   for (const Candidate* point : points) {
     Row& row = factored.emplace_back();

@@ -11,7 +11,7 @@
 namespace tilewright {
 namespace {
 
-// Intervals alone do not make a tie: on a noisy device they are wide, and the smaller median is still the better guess.
+// Intervals alone do not make a tie: they are wide on a noisy device, and the smaller median is still the better guess.
 constexpr double kMostATieMayCost = 1.01;
 
 using Trials = std::vector<const Trial*>;
@@ -20,7 +20,7 @@ double median(const Trial& trial) { return trial.timing->median_ns; }
 
 bool in_final(const Trial& trial) { return trial.look == LookLength::final; }
 
-/// Those that met in the newest final; all where there was none.
+/// The trials that met in the newest final; all if there was none.
 Trials contenders(const Trials& trials) {
   std::int64_t newest = -1;
   for (const Trial* trial : trials) {
@@ -33,7 +33,7 @@ Trials contenders(const Trials& trials) {
   return met;
 }
 
-/// Of `other`'s time over `trial`'s: from rounds that ran next to each other, where they did.
+/// The interval of `other`'s time over `trial`'s, from adjacent rounds if both were in one final.
 struct Ratio {
   double low = 0;
   double high = 0;
@@ -60,7 +60,7 @@ bool tied(const Trial& other, const Trial& quickest) {
 
 bool faster(const Trial* a, const Trial* b) { return median(*a) < median(*b); }
 
-/// Of the tied, who is taken, and the neighbour that decided it.
+/// The chosen config among the tied ones, and the neighbour that decided it.
 std::pair<const Trial*, std::string> break_tie(const Trials& tied, const Neighbours& neighbours) {
   if (tied.size() == 1) return {tied.front(), ""};
   for (const Neighbour& neighbour : neighbours) {
@@ -72,8 +72,8 @@ std::pair<const Trial*, std::string> break_tie(const Trials& tied, const Neighbo
   return {tied.front(), ""};
 }
 
-/// `rivals` are in the definition's order. min_element gives the first of equals: nothing here depends on anything but
-/// the trials, their order and the neighbours.
+/// `rivals` are in the definition's order. min_element returns the first of equals, so the result depends only on the
+/// trials, their order and the neighbours.
 Winner choose(WinnerRole role, const Trials& rivals, const Neighbours& neighbours) {
   const Trials met = contenders(rivals);
   const Trial& quickest = **std::min_element(met.begin(), met.end(), faster);
@@ -92,7 +92,7 @@ Winner choose(WinnerRole role, const Trials& rivals, const Neighbours& neighbour
   for (const Trial* other : equals) {
     if (other != chosen) winner.choice.tied.push_back(other->config);
   }
-  // Who did not come to the final is no runner-up by a time that another clock gave it.
+  // A config outside the final is a runner-up only if it is not faster: its time comes from another clock.
   Trials others;
   std::copy_if(rivals.begin(), rivals.end(), std::back_inserter(others), [&](const Trial* other) {
     const bool came = std::find(met.begin(), met.end(), other) != met.end();
