@@ -17,15 +17,15 @@
 namespace tilewright {
 namespace {
 
-// Long enough to cost nothing, short enough that Ctrl-C is felt at once.
+// Long enough to cost nothing, short enough for a prompt Ctrl-C.
 constexpr std::chrono::milliseconds kPatience{50};
-// Where several devices hold their finals one after the other: how long nothing compiles though someone waits for it,
-// and how long compilers then have the host.
+// For several devices that hold finals in sequence: the longest time without compiling while a device waits for a
+// build, and the compilers' time on the host after that.
 constexpr std::chrono::seconds kLongestPause{2};
 constexpr std::chrono::seconds kShareOfCompilers{1};
 constexpr std::chrono::milliseconds kPoll{2};
 
-/// Adds the time that it lives.
+/// Adds its lifetime to a total.
 class Stopwatch {
  public:
   explicit Stopwatch(std::chrono::duration<double>& total) : total_(total) {}
@@ -53,7 +53,7 @@ class Counted {
 std::string reference_text(const OpDefinition& definition) {
   std::ifstream file(definition.reference.source, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), {}};
-  // Its headers are among the implementations'.
+  // The reference's headers are among those of the implementations.
   for (const Implementation& implementation : definition.implementations) text += "\n" + implementation.hash;
   return text;
 }
@@ -113,7 +113,7 @@ std::string Builder::key_of(const GeneratedSource& source, const std::string& ar
 bool Builder::look_up(const std::string& key) {
   auto stored = store_.build(key);
   if (!stored || (!stored->ok && retry_failed_)) return false;
-  // An import leaves behind when a binary was compiled. Code of the host that came so is not believed.
+  // An imported build has no compile time. Imported host code is not trusted.
   if (makes_host_code_ && stored->ok && !stored->began_us) return false;
   known_.emplace(key, std::move(*stored));
   return true;
@@ -208,14 +208,14 @@ void Builder::wait_a_moment(const std::string& key) {
   if (auto finished = next(kPatience)) {
     keep(std::move(*finished));
   } else {
-    // Another device's thread may have it in its hands.
+    // Another device's thread may be storing it.
     rest(std::chrono::milliseconds(0));
   }
 }
 
 std::optional<Build> Builder::wait(const std::string& key) {
   for (;;) {
-    // All that is ready is stored at once, whatever it was asked for: a sweep that is killed has not compiled in vain.
+    // Stores all finished builds at once, whoever asked for them, so that a killed sweep loses none.
     keep_finished();
     const auto found = known_.find(key);
     if (found != known_.end()) return found->second;
@@ -223,7 +223,7 @@ std::optional<Build> Builder::wait(const std::string& key) {
       pool_.cancel();
       return std::nullopt;
     }
-    // Only a key that was never requested ends here.
+    // Only a key that was not requested gets here.
     if (pending_.count(key) == 0) throw Error(fmt::format("waiting for build {}: nothing compiles it", key));
     wait_a_moment(key);
   }

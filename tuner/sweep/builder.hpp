@@ -14,58 +14,57 @@
 #include "tuner/compile/compile_pool.hpp"
 #include "tuner/compile/request.hpp"
 
-/// Binaries for a sweep: each compiled once, whatever asks for it, on threads that run ahead of the measuring; what the
-/// cache has already is not compiled again, failures included. Guarded by the sweep lock, as the store is.
+/// Compiles binaries for a sweep, each once, on threads that run ahead of measuring. Binaries in the cache are not
+/// compiled again, including failures. Guarded by the sweep lock, like the store.
 namespace tilewright {
 
 class SweepLock;
 
-/// The identity of a binary: source key, architecture, compiler and options. 32 hexadecimal digits.
+/// A binary's identity, from source key, architecture, compiler and options. 32 hexadecimal digits.
 [[nodiscard]] std::string build_key(const std::string& source_key, const std::string& arch, const std::string& compiler,
                                     const std::vector<std::string>& options);
 
-/// A finished compile as the cache keeps it.
+/// A finished compile as the cache stores it.
 [[nodiscard]] Build to_build(const std::string& key, const std::string& arch, const CompileResult& result);
 
-/// The same in the form in which a compiler gives it.
+/// A stored build in the form of a compiler's result.
 [[nodiscard]] CompileResult to_compile_result(const Build& build, std::vector<std::byte> binary);
 
-/// The hash of an op's reference, in place of an implementation's: with the generated text it is the key of the binary.
+/// Stands for an implementation's hash in the key of an op's reference binary.
 [[nodiscard]] std::string reference_hash(const OpDefinition& definition);
 
 class Builder {
  public:
-  /// All must outlive the builder. `lock` is released while a compiler is waited for; null where one thread does all.
+  /// All must outlive the builder. It releases `lock` while it waits for a compiler; null if one thread does all.
   Builder(Store& store, Compiler& compiler, std::filesystem::path builtin_dir, int jobs,
           std::function<bool()> interrupted, SweepLock* lock = nullptr);
 
-  /// From now on builds that the cache has as failed are compiled again.
+  /// Whether to compile builds again that the cache has as failed.
   void retry_failed(bool retry) noexcept { retry_failed_ = retry; }
 
-  /// The key of this source's build for `arch`. Requests nothing.
+  /// The key of the source's build for `arch`. Requests nothing.
   [[nodiscard]] std::string key_of(const GeneratedSource& source, const std::string& arch,
                                    const std::string& implementation_hash) const;
-  /// Makes sure that this source's build for `arch` is known or on its way, and returns its key. `sweep` is what it is
-  /// stored as compiled for; 0: none.
+  /// Ensures that the source's build for `arch` is known or queued, and returns its key. `sweep` is stored with it; 0:
+  /// none.
   std::string request(const GeneratedSource& source, const std::string& arch, const std::string& implementation_hash,
                       std::int64_t sweep = 0);
 
-  /// Waits for a build that was requested; nothing when interrupted meanwhile. Throws what the compiler threw when it
-  /// is the compiler that is broken, and CacheError when the build cannot be stored.
+  /// Waits for a requested build; nullopt if interrupted. Throws the compiler's exception if the compiler is broken,
+  /// CacheError if the build cannot be stored.
   [[nodiscard]] std::optional<Build> wait(const std::string& key);
 
-  /// Waits a moment, or until some build is finished, this one rather than others.
+  /// Waits a moment, or until some build finishes. Moves this build to the front of the queue.
   void wait_a_moment(const std::string& key);
 
-  /// True when the build is there, also one that the cache had before anyone requested it.
+  /// Whether the build is known, or in the cache without a request.
   [[nodiscard]] bool ready(const std::string& key);
-  /// Requested and not compiled yet.
+  /// The number of builds requested and not compiled.
   [[nodiscard]] std::size_t unfinished() const { return pool_.unfinished(); }
 
   /// Nothing compiles while a pause lives. Its constructor waits for running compiles, unless interrupted, and calls
-  /// `meanwhile` (may be empty) instead of idling until that returns false. Pauses of several devices may overlap; a
-  /// new one first gives the compilers their share, where pauses have followed one another while a device waits for a
-  /// build.
+  /// `meanwhile` (may be empty) instead of idling until that returns false. Pauses of several devices may overlap. If
+  /// pauses follow one another while a device waits for a build, a new pause first gives the compilers their share.
   class CompilePause {
    public:
     explicit CompilePause(Builder& builder, const std::function<bool()>& meanwhile = {});
@@ -79,25 +78,25 @@ class Builder {
     Builder& builder_;
   };
 
-  /// Compiled in this sweep, and the milliseconds that the compilers worked, all threads together.
+  /// The number of compiles in this sweep, and the compilers' milliseconds summed over threads.
   [[nodiscard]] std::size_t compiled() const noexcept { return compiled_; }
   [[nodiscard]] double compile_ms() const noexcept { return compile_ms_; }
-  /// The time for which devices waited for compilers, or for them to be idle, all devices together.
+  /// The time that devices waited for compilers or for their pause, summed over devices.
   [[nodiscard]] std::chrono::duration<double> waited() const noexcept { return waited_; }
   [[nodiscard]] int workers() const noexcept { return pool_.workers(); }
 
  private:
   using Clock = std::chrono::steady_clock;
-  /// Waits so long for a finished compile, with the sweep lock released.
+  /// Waits up to `patience` for a finished compile, without the sweep lock.
   [[nodiscard]] std::optional<CompilePool::Finished> next(std::chrono::milliseconds patience);
   void rest(std::chrono::milliseconds time);
-  /// Takes what the cache has of it; false: nothing that counts.
+  /// Takes a usable build from the cache; false if there is none.
   bool look_up(const std::string& key);
-  /// Someone waits for a compiler, and nothing has compiled for too long.
+  /// Whether a device waits for a build while compilers are owed their share after too long a pause.
   [[nodiscard]] bool owes_compilers() const;
-  /// Stores a finished compile. A compile that failed after an interrupt is not kept: the interrupt may have ended it.
+  /// Stores a finished compile. A failure after an interrupt is not stored, as the interrupt may have caused it.
   void keep(CompilePool::Finished finished);
-  /// Stores all that is finished.
+  /// Stores all finished compiles.
   void keep_finished();
 
   Store& store_;
@@ -113,10 +112,10 @@ class Builder {
   };
   /// Requested and not known yet.
   std::map<std::string, Pending> pending_;
-  /// Keys that ready() has not found in the cache.
+  /// Keys that ready() has already looked up in the cache.
   std::set<std::string> absent_;
   bool retry_failed_ = false;
-  /// How many CompilePauses and wait()s there are, and since when nothing compiles, or when that was last so.
+  /// The numbers of CompilePauses and wait()s, the start of the current or last pause, and the end of the last one.
   int pauses_ = 0;
   int waiting_ = 0;
   Clock::time_point paused_since_;
@@ -124,7 +123,7 @@ class Builder {
   std::size_t compiled_ = 0;
   double compile_ms_ = 0;
   std::chrono::duration<double> waited_{0};
-  /// Last, so that its threads end before anything that they use.
+  /// Last, so that its threads end before the other members.
   CompilePool pool_;
 };
 

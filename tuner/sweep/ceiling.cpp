@@ -12,7 +12,7 @@
 namespace tilewright {
 namespace {
 
-/// The attribute of the copy op.
+/// The copy op's attribute.
 constexpr std::string_view kReads = "reads";
 constexpr std::chrono::nanoseconds kRoundTarget = std::chrono::milliseconds(1);
 
@@ -58,7 +58,7 @@ double memcpy_ns(Device& device, std::int64_t bytes, MeasureMode mode, const Sto
   for (int i = 0; i < sets; ++i) {
     for (auto* addresses : {&sources, &destinations}) {
       buffers.push_back(device.allocate(half, "copy ceiling"));
-      // Memory never written may be backed by one page of zeros, which copies faster than memory does.
+      // Unwritten memory may be backed by one zero page, which copies faster than memory does.
       device.fill(buffers.back()->address(), static_cast<std::uint8_t>(i + 1), half);
       addresses->push_back(buffers.back()->address());
     }

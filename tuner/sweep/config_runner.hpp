@@ -14,9 +14,8 @@
 #include "tuner/measure/measure.hpp"
 #include "tuner/verify/verify.hpp"
 
-/// A sweep's view of a device: to set problems up on it, and to try configs on them. By a device of this process
-/// (trial_runner.hpp), or by one that a process of its own opened (worker/device_process.hpp). Belong to the sweep's
-/// thread.
+/// A sweep's interface to a device: sets up problems and tries configs on them. The device belongs to this process
+/// (local_config_runner.hpp) or to a worker process (worker/device_process.hpp). For the sweep's thread.
 namespace tilewright {
 
 /// The settings that all trials of a sweep share.
@@ -27,7 +26,7 @@ struct TrialSetting {
   std::function<bool()> interrupted;
 };
 
-/// A config that is known to be right, with the build that it runs. What is pointed to must outlive the call.
+/// A verified config with the build that it runs. Its pointers must outlive the call.
 struct CompiledConfig {
   const Implementation* implementation = nullptr;
   Config config;
@@ -42,32 +41,31 @@ class ConfigRunner {
   ConfigRunner& operator=(const ConfigRunner&) = delete;
   virtual ~ConfigRunner() = default;
 
-  /// Load, verify, measure by `rule`. Whatever the config does wrong is the trial's status, never an exception; a trial
-  /// cut short by an interrupt has no timing and must not be stored. `binary` is empty when the build failed.
+  /// Loads, verifies, and measures by `rule`. The config's faults become the trial's status, not an exception. A trial
+  /// cut short by an interrupt has no timing and must not be stored. `binary` is empty if the build failed.
   [[nodiscard]] virtual Trial run(const Implementation& implementation, const Config& config, const Build& build,
                                   std::span<const std::byte> binary, const StopRule& rule) = 0;
 
-  /// Times configs in turns, a round of each (A B C A B C…), so that a clock that drifts is the same for all of them.
-  /// One Timing for each, in their order, of equally many rounds, kept in the order in which they ran: round i of one
-  /// is next to round i of every other. `rule.budget` is of one config: together they take as many. A config that fails
-  /// here, or that memory does not suffice for, has a Timing without rounds; so have all when interrupted before the
-  /// first.
+  /// Times configs in turns, a round of each (A B C A B C…), so that clock drift affects all equally. Returns one
+  /// Timing per config, in their order, with equally many rounds in the order they ran: rounds i are adjacent.
+  /// `rule.budget` is per config. A config that fails here, or for which memory runs out, has a Timing without rounds,
+  /// as have all if interrupted before the first round.
   [[nodiscard]] virtual std::vector<Timing> time_together(std::span<const CompiledConfig> configs,
                                                           const StopRule& rule) = 0;
 
-  /// Times a config that is known to be right, alone. Throws DeviceError when it fails.
+  /// Times a verified config alone. Throws DeviceError if it fails.
   [[nodiscard]] virtual Timing time(const CompiledConfig& config, const StopRule& rule) = 0;
 
-  /// Checks a config and no more, with the errors of each output. Throws UsageError when it is illegal here,
-  /// DeviceError when it fails. A verdict without outputs when interrupted.
+  /// Only verifies a config, with the errors of each output. Throws UsageError if the config is illegal here,
+  /// DeviceError if it fails. Returns a verdict without outputs if interrupted.
   [[nodiscard]] virtual Verdict verify(const CompiledConfig& config) = 0;
 
-  /// Checks a config again on other data, in place where the op allows that. Empty when it is right, else the reason.
-  /// Throws DeviceError when it fails.
+  /// Verifies a config again on other data, in place if the op allows it. Returns the fault, or an empty text. Throws
+  /// DeviceError if it fails.
   [[nodiscard]] virtual std::string check_again(const CompiledConfig& config) = 0;
 };
 
-/// A device, wherever it is opened.
+/// A device of this process or of another one.
 class TrialDevice {
  public:
   TrialDevice() = default;
@@ -83,18 +81,17 @@ class TrialDevice {
   /// As in Versions::driver.
   [[nodiscard]] virtual int driver_version() const noexcept = 0;
 
-  /// Makes the problem's inputs and runs its reference. Throws DeviceError when that cannot be done, as when memory
-  /// does not suffice; nothing when interrupted. `definition` and this must outlive the result.
+  /// Makes the problem's inputs and runs its reference. Null if interrupted. Throws DeviceError on failure, such as too
+  /// little memory. `definition` and this object must outlive the result.
   [[nodiscard]] virtual std::unique_ptr<ConfigRunner> set_up(const OpDefinition& definition, const Problem& problem,
                                                              const CompileResult& reference,
                                                              const TrialSetting& setting) = 0;
-  /// As sweep/ceiling.hpp's memcpy_ns.
+  /// As memcpy_ns() in sweep/ceiling.hpp.
   [[nodiscard]] virtual double memcpy_ns(std::int64_t bytes, MeasureMode mode, const StopRule& rule,
                                          const std::function<bool()>& interrupted) = 0;
-  /// Lets go of the device, where that is possible, until it is asked for something again: a tuner that waits must not
-  /// be another one's second process on the GPU.
+  /// Releases the device until the next call, if possible: a waiting tuner must not be a second process on the GPU.
   virtual void leave() {}
-  /// Asked after a failure: false when nothing more can be measured here.
+  /// Whether the device can still measure after a failure.
   [[nodiscard]] virtual bool answers() = 0;
 };
 

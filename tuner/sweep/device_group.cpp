@@ -12,21 +12,21 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A ceiling needs the best copy, not a ranking of all: short looks, and on the emulator, where each config costs a run
-// of the host's compiler, few.
+// A ceiling needs only the best copy, not a ranking: short looks. On the emulator also few configs, because each costs
+// a run of the host's compiler.
 constexpr std::chrono::nanoseconds kCeilingBudget = std::chrono::milliseconds(20);
 constexpr std::size_t kCeilingConfigsOnCpu = 4;
-// Builds requested ahead of measuring, for each compile worker.
+// Builds requested ahead of measuring, per compile worker.
 constexpr std::size_t kAheadPerWorker = 8;
-// The steps that they belong to, ceilings included.
+// Steps whose builds are requested ahead, including ceilings.
 constexpr std::size_t kStepsAhead = 4;
-// So many items at the head of the queue are searched for one whose binaries are ready.
+// The items at the head of the queue that are searched for one with ready binaries.
 constexpr std::size_t kItemsBeside = 4;
-// Items left in the queue for each device and item in flight, before a device takes one more.
+// Items that must remain in the queue per device and item in flight before a device takes another.
 constexpr std::size_t kItemsForEach = 2;
-// The search's part of a problem's time budget; the rest is the final's.
+// The search's share of a problem's time budget. The rest is for the final.
 constexpr double kShareOfLooks = 0.8;
-// A problem that lost so many devices is dropped.
+// A problem that lost this many devices is dropped.
 constexpr int kMostLosses = 2;
 
 }  // namespace
@@ -84,7 +84,7 @@ void DeviceGroup::make_settings(const TrialDevice& device) {
   measuring_.again = false;
   measuring_.only = nullptr;
   tuning_.rechecks = &request.rechecks;
-  // All former leaders are timed, whatever bounds a search.
+  // All former leaders are timed, whatever limits the search.
   leading_ = tuning_;
   leading_.leading = true;
   leading_.only = &leaders_;
@@ -106,7 +106,7 @@ void DeviceGroup::make_steps() {
     context_.listener.note("there is no op named copy: ceilings are those of the device's own copy alone");
   }
   steps_ = plan_steps(request, copy);
-  // The emulator's rates say nothing of any processor.
+  // The emulator's rates describe no processor.
   if (request.ceilings && !tuning_.facts.is_cpu() && !steps_.empty()) add_rates(request);
   problems_ = static_cast<std::size_t>(std::count_if(steps_.begin(), steps_.end(), is_tuned));
   for (std::size_t i = 0; i < steps_.size(); ++i) {
@@ -147,7 +147,7 @@ std::optional<DeviceGroup::WorkItem> DeviceGroup::hand_out(const std::deque<Work
 
 std::optional<DeviceGroup::WorkItem> DeviceGroup::take(const std::string& uuid) {
   if (queue_.empty()) return std::nullopt;
-  // A prepared step knows which GPU began it. Prepares those that the other devices will take.
+  // A prepared step knows which GPU began it, so prepare those that the other devices will take.
   const std::size_t soon = devices_ > 1 ? std::min(devices_ + 1, queue_.size()) : 0;
   for (std::size_t i = 0; i < soon; ++i) prepare(steps_[queue_[i].first]);
   const auto chosen =
@@ -243,7 +243,7 @@ std::chrono::steady_clock::time_point DeviceGroup::begin(Step& step) {
   if (context_.request.budget.count() == 0) return Clock::time_point::max();
   const auto now = Clock::now();
   const auto left = std::max(*context_.start + context_.request.budget - now, Clock::duration::zero());
-  // Devices work on as many problems at once.
+  // Devices work on different problems at the same time.
   const std::size_t to_come = std::max<std::size_t>(problems_ - std::min(before, problems_ - 1), 1);
   const std::size_t at_once = std::clamp<std::size_t>(devices_, 1, to_come);
   const auto share =

@@ -15,11 +15,11 @@
 #include "tuner/sweep/steps.hpp"
 #include "tuner/sweep/sweep_context.hpp"
 
-/// The devices of one fingerprint in a sweep. They share a row of the cache, settings, and the steps, which are handed
-/// out as work items. Guarded by the sweep lock.
+/// The devices of one fingerprint in a sweep. They share a row of the cache, settings, and the steps, which are
+/// distributed as work items. Guarded by the sweep lock.
 namespace tilewright {
 
-/// The sweep's row in the cache. It is ended in any case: a sweep that threw ends as "partly".
+/// The sweep's row in the cache. The destructor ends it, as "partly" if the sweep threw.
 class SweepRow {
  public:
   SweepRow(Store& store, const std::string& command, const std::string& fingerprint);
@@ -39,33 +39,33 @@ class SweepRow {
 
 class DeviceGroup {
  public:
-  /// Of devices like `device`. Stores the device and the definitions that it measures.
+  /// For devices like `device`. Stores the device and the definitions that it measures.
   DeviceGroup(SweepContext& context, const TrialDevice& device);
 
   /// Consecutive steps that must run on one device: a problem with its ceiling, or a rate.
   struct WorkItem {
     std::size_t first = 0;
     std::size_t end = 0;
-    /// Devices that were lost while they ran it.
+    /// The number of devices lost while they ran it.
     int losses = 0;
   };
-  /// The next item for the GPU with this UUID. Prefers an item that this GPU began in an earlier sweep, or that no GPU
-  /// began. Nothing when the queue is empty; an item may come back as long as the group is not over().
+  /// Takes the next item for the GPU with this UUID, preferring one that no other GPU of the group began in an earlier
+  /// sweep. Nullopt if the queue is empty; items may come back until over().
   [[nodiscard]] std::optional<WorkItem> take(const std::string& uuid);
-  /// An item to run beside the `open` items that the GPU has already: the first near the head of the queue whose first
-  /// step, prepared, `suits`. Nothing while other devices may need what is left, since this one may be the slowest.
+  /// Takes an item to run beside the GPU's `open` items: the first near the head of the queue whose prepared first step
+  /// `suits`. Nullopt while other devices may need the rest, because this device may be the slowest.
   [[nodiscard]] std::optional<WorkItem> take_beside(const std::string& uuid, std::size_t open,
                                                     const std::function<bool(Step&)>& suits);
   void done() noexcept { --in_flight_; }
-  /// Returns an item of a lost GPU, which had come to step `at`. `at_fault`: the GPU was lost over this item. False
-  /// when the item is dropped, since it lost a second device.
+  /// Returns the item of a lost GPU, which had reached step `at`. `at_fault` means that the GPU was lost over this
+  /// item. Returns false if the item is dropped, because it lost a second device.
   bool give_back(WorkItem item, std::size_t at, bool at_fault);
-  /// A GPU that may join: items that it began earlier are kept for it as long as there are others.
+  /// Announces a GPU that may join. Items that it began earlier are kept for it while there are others.
   void expect(const std::string& uuid);
   void join(const std::string& uuid);
-  /// A lost GPU.
+  /// Removes a lost GPU.
   void leave(const std::string& uuid);
-  /// The queue is empty and nothing is in flight.
+  /// Whether the queue is empty and nothing is in flight.
   [[nodiscard]] bool over() const noexcept { return queue_.empty() && in_flight_ == 0; }
 
   [[nodiscard]] Step& step(std::size_t index) { return steps_.at(index); }
@@ -73,15 +73,15 @@ class DeviceGroup {
     if (!is_tuned(step)) return measuring_;
     return context_.request.rechecks.empty() || step.widened ? tuning_ : leading_;
   }
-  /// Makes a step's run. Skips a ceiling that need not be measured.
+  /// Makes a step's run. Skips ceilings that need not be measured.
   void prepare(Step& step);
-  /// The ceiling is unknown, or its problem is measured in this sweep.
+  /// Whether the ceiling is unknown or its problem is measured in this sweep.
   [[nodiscard]] bool needs_ceiling(const Step& step);
-  /// Requests builds beyond the end of a problem, so that measuring never waits for compiling: first for the items in
-  /// flight, each from its current step on, then for the head of the queue.
+  /// Requests builds beyond the current problem, so that measuring does not wait for compiling: first for items in
+  /// flight, each from its current step, then for the head of the queue.
   void compile_ahead(const std::vector<std::pair<WorkItem, std::size_t>>& in_flight);
 
-  /// Counts a problem as begun. Returns when its search must end: at its share of the remaining budget, less the
+  /// Counts a problem as begun. Returns when its search must end: its share of the remaining budget, without the
   /// final's time.
   [[nodiscard]] std::chrono::steady_clock::time_point begin(Step& step);
   [[nodiscard]] std::size_t problems() const noexcept { return problems_; }
@@ -91,19 +91,19 @@ class DeviceGroup {
   void set_outcome(const std::string& outcome) { row_.set_outcome(outcome); }
 
  private:
-  /// Stores the device and definition that the row refers to.
+  /// Stores the device and the definition that the row refers to.
   Store& store_subjects(const TrialDevice& device);
   void make_settings(const TrialDevice& device);
   void make_steps();
   /// Adds steps for units without a known rate.
   void add_rates(const SweepRequest& request);
   void put_definition(const OpDefinition& definition);
-  /// The op of that name, for ceilings and rates; null when there is none.
+  /// The op for ceilings or rates with this name; null if there is none.
   [[nodiscard]] const OpDefinition* find_measure(const char* name);
-  /// Another device of the group began it.
+  /// Whether another device of the group began the item.
   [[nodiscard]] bool is_for_another(const WorkItem& item, const std::string& uuid) const;
   std::optional<WorkItem> hand_out(const std::deque<WorkItem>::iterator& chosen);
-  /// False when enough compiles are requested.
+  /// Returns false once enough compiles are requested.
   [[nodiscard]] bool compile_step(Step& step);
 
   SweepContext& context_;
@@ -112,7 +112,7 @@ class DeviceGroup {
   std::size_t devices_ = 0;
   SweepRow row_;
   SweepSetting tuning_;
-  /// Of rechecks, before they are widened.
+  /// For rechecks before they are widened.
   SweepSetting leading_;
   std::map<std::string, std::set<std::string>> leaders_;
   SweepSetting measuring_;

@@ -28,7 +28,7 @@ constexpr std::chrono::milliseconds kPoll{100};
 constexpr mode_t kFolderMode = 0700;
 constexpr mode_t kFileMode = 0600;
 
-/// What stands behind `name:` in the driver's text, without blanks around it.
+/// The text after `name:` in the driver's file, without surrounding blanks.
 std::string field(std::string_view text, std::string_view name) {
   const std::size_t at = text.find(fmt::format("{}:", name));
   if (at == std::string_view::npos) return {};
@@ -38,7 +38,7 @@ std::string field(std::string_view text, std::string_view name) {
   return std::string(text.substr(begin, text.find_last_not_of(" \t") + 1 - begin));
 }
 
-/// The node of a GPU; nothing where the driver does not tell (another operating system's, a part of a GPU).
+/// A GPU's node; nullopt if the driver does not tell (another operating system, a part of a GPU).
 std::optional<fs::path> node_of(const std::string& uuid, const LockPlaces& places) {
   std::error_code error;
   for (const fs::directory_entry& gpu : fs::directory_iterator(places.gpus, error)) {
@@ -67,7 +67,7 @@ bool is_own_folder(const fs::path& folder) {
                   planted.string(), what, planted.string()));
 }
 
-/// An open lock file in the own folder; nothing, with errno, where there can be none.
+/// Opens a lock file in the own folder. On failure returns an empty descriptor and sets errno.
 Descriptor open_own(const std::string& uuid, const fs::path& folder) {
   if (::mkdir(folder.c_str(), kFolderMode) != 0 && errno != EEXIST) return Descriptor();
   if (!is_own_folder(folder)) refuse(folder, "a folder");

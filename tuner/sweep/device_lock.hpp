@@ -7,28 +7,28 @@
 
 #include "cache/base/descriptor.hpp"
 
-/// Keeps two tuners of one host off one GPU: each would spoil the other's times. The operating system lets go of the
-/// lock when the process ends, however it ends. docs/security.md says which sweeps exclude each other.
+/// Keeps two tuners of one host off one GPU, where they would spoil each other's times. The operating system releases
+/// the lock when the process ends. docs/security.md says which sweeps exclude each other.
 namespace tilewright {
 
-/// The places where the lock of a GPU may be.
+/// The places for a GPU's lock.
 struct LockPlaces {
-  /// The driver's: a folder for each GPU, with a file `information` that has its UUID and the number of its node. The
-  /// node itself is locked: it is there for all users and containers that use the GPU, and none of them can plant one.
+  /// The driver's folder: one folder per GPU with a file `information`, which has its UUID and node number. The node is
+  /// locked: all users and containers of the GPU see it, and none can plant one.
   std::filesystem::path gpus = "/proc/driver/nvidia/gpus";
   std::filesystem::path nodes = "/dev";
-  /// Without a node, a file in this folder, which is made where it is missing. It must belong to this user alone.
+  /// Without a node: a folder for a lock file, made if missing. It must belong only to this user.
   std::filesystem::path own;
 };
-/// Those of this machine. The own folder is XDG_RUNTIME_DIR where that is this user's alone, else one in /tmp with the
+/// This machine's places. `own` is XDG_RUNTIME_DIR if that belongs only to this user, else a folder in /tmp with the
 /// user's number in its name.
 [[nodiscard]] LockPlaces lock_places();
 
 class DeviceLock {
  public:
-  /// Waits for the GPU until it is free or `interrupted`; `note` hears once that it waits. An empty `uuid` (the
-  /// emulator) needs no lock. Where no lock file can be made or locked, `note` says so and the GPU is used without one.
-  /// Throws Error that names a folder or file in the lock's place that is not this user's alone: somebody planted it.
+  /// Waits until the GPU is free or `interrupted`. `note` hears once that it waits. An empty `uuid` (the emulator)
+  /// needs no lock. If no lock file can be made or locked, `note` says so and the GPU is used without a lock. Throws
+  /// Error if a folder or file in the lock's place does not belong only to this user: it may be planted.
   DeviceLock(const std::string& uuid, const LockPlaces& places, const std::function<bool()>& interrupted,
              const std::function<void(const std::string&)>& note);
 

@@ -20,13 +20,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How often an idle device asks whether another one has given an item back.
+// How often an idle device checks whether another one has returned an item.
 constexpr std::chrono::milliseconds kPoll{20};
-// Items in flight at once, and the share of the device's memory that one call of each may touch together: a problem's
-// inputs, results, reference and input sets are several times that. Larger problems run one after the other.
+// The most items in flight, and the share of the device's memory that one call of each may touch together. A problem's
+// inputs, results, reference and input sets take several times that. Larger problems run one after the other.
 constexpr std::size_t kMostActive = 8;
 constexpr std::int64_t kShareOfMemory = 64;
-// The emulator does not tell the host's memory.
+// The emulator does not report the host's memory.
 constexpr std::int64_t kEmulatorMemory = std::int64_t{1} << 30;
 
 }  // namespace
@@ -35,7 +35,7 @@ void DeviceRunner::work() {
   std::optional<DeviceLock> lock;
   if (context_.request.locks) {
     const SweepLock::Released released(context_.lock);
-    // Gives up when other devices have done it all.
+    // Stops waiting if other devices have finished everything.
     const auto give_up = [this] {
       const SweepLock::Held held(context_.lock);
       return stopped() || group_.over();
@@ -49,7 +49,7 @@ void DeviceRunner::work() {
   }
   if (!context_.start) context_.start = Clock::now();
   run_items();
-  // Other devices may go on for long; another tuner may use this one.
+  // Other devices may continue for long, and another tuner may use this one.
   if (lock && !alone_) plain_.leave();
 }
 
@@ -81,7 +81,7 @@ void DeviceRunner::advance_any() {
     std::this_thread::sleep_for(kPoll);
     return;
   }
-  // The first item has a config to measure, or it would have been finished.
+  // The first item has a config to measure; otherwise it would be finished.
   ProblemRun& run = *group_.step(active_.front().at).run;
   if (const auto look = run.next()) run.wait_for(*look);
 }
@@ -112,7 +112,7 @@ bool DeviceRunner::advance(ActiveItem& active, bool first) {
   }
   if (stopped()) return true;
   if (step.run && step.run->must_widen()) {
-    // Begins anew, with the former leaders' new times.
+    // Restarts, with the former leaders' new times.
     step.run.reset();
     active.begun = active.searched = false;
   } else {
@@ -134,7 +134,7 @@ bool DeviceRunner::open_another() {
 }
 
 bool DeviceRunner::suits(Step& step) const {
-  // A local search or a model depends on the results of the problems before.
+  // A local search or a model depends on the results of earlier problems.
   if (is_tuned(step) && follows_neighbours(context_.request.strategy)) return false;
   std::int64_t bytes = step.run->definition().bytes_of(step.problem);
   for (const ActiveItem& active : active_) {
@@ -169,7 +169,7 @@ void DeviceRunner::end_step(ActiveItem& active) {
 }
 
 void DeviceRunner::lose() {
-  // The first item is handed out first again.
+  // In reverse, so that the first item is taken first again.
   for (auto active = active_.rbegin(); active != active_.rend(); ++active) {
     Step& step = group_.step(active->at);
     step.run.reset();
@@ -213,7 +213,7 @@ void DeviceRunner::measure(Step& step, const Look& look) {
     listener_.trial_done(step.problem, *trial, false);
     return;
   }
-  // Longer looks at the same config are not told of.
+  // Longer looks at the same config are not reported.
   if (!is_tuned(step) || step.run->tried() == tried) return;
   const bool is_new = trial->sweep == group_.sweep();
   ++(is_new ? summary.measured : summary.reused);

@@ -6,14 +6,14 @@
 
 #include "tuner/sweep/device_group.hpp"
 
-/// One device in a sweep. It takes work items from its group and runs them until none is left. Problems are finished in
-/// their order; while the first waits for a compiler, binaries of the others are measured, so that the device waits
-/// only when no binary is ready.
+/// One device in a sweep. Takes work items from its group and runs them until none is left. Finishes problems in order.
+/// While the first waits for a compiler, it measures binaries of others, so the device waits only if no binary is
+/// ready.
 namespace tilewright {
 
 class DeviceRunner {
  public:
-  /// All must outlive it. `listener` hears of this device, which is the sweep's only one where it is `alone`.
+  /// All must outlive it. `listener` hears of this device; `alone` means that the sweep has no other.
   DeviceRunner(SweepContext& context, DeviceGroup& group, TrialDevice& device, SweepListener& listener, bool alone)
       : context_(context),
         group_(group),
@@ -22,8 +22,8 @@ class DeviceRunner {
         listener_(listener),
         alone_(alone) {}
 
-  /// Needs the sweep lock. Waits for the device's lock first. Throws DeviceLost when the device no longer answers; its
-  /// items are then given back to the group.
+  /// Requires the sweep lock. First waits for the device's lock. Throws DeviceLost if the device stops answering, after
+  /// returning its items to the group.
   void work();
 
   [[nodiscard]] TrialDevice& device() noexcept { return plain_; }
@@ -40,16 +40,15 @@ class DeviceRunner {
   };
 
   void run_items();
-  /// Does one thing: measures, finishes or begins a problem, or waits a moment.
+  /// Performs one action: measures, finishes or begins a problem, or waits a moment.
   void advance_any();
-  /// Measures one config, or ends the step where the item is the `first`. False when neither is possible without
-  /// waiting.
+  /// Measures one config, or ends the step if the item is the `first`. False if neither is possible without waiting.
   bool advance(ActiveItem& active, bool first);
-  /// Takes another item; false when none can be begun now.
+  /// Takes another item; false if none can begin now.
   bool open_another();
-  /// The step may run beside the items in flight, and has a binary to measure.
+  /// Whether the step may run beside the items in flight and has a binary to measure.
   [[nodiscard]] bool suits(Step& step) const;
-  /// Advances other items while the first waits for idle compilers. False when there was nothing to do.
+  /// Advances other items while the first waits for idle compilers. False if there was nothing to do.
   bool advance_others();
   void begin(Step& step);
   void measure(Step& step, const Look& look);
@@ -58,11 +57,11 @@ class DeviceRunner {
   void finish_ceiling(Step& step);
   void finish_rate(Step& step);
   void end_step(ActiveItem& active);
-  /// Gives all items back.
+  /// Returns all items to the group.
   void lose();
-  /// Frees the device's memory, whatever happened.
+  /// Frees the device's memory in all cases.
   void close();
-  /// Drops a problem that cannot be set up, such as one too large for the memory. The sweep goes on.
+  /// Skips a problem that cannot be set up, such as one too large for the memory. The sweep continues.
   void skip(const Step& step, const DeviceError& error);
   [[nodiscard]] bool stopped() const { return context_.summary.interrupted || context_.stopped(); }
 
@@ -72,9 +71,9 @@ class DeviceRunner {
   UnlockedTrialDevice device_;
   SweepListener& listener_;
   bool alone_;
-  /// In the order in which they were taken. A list, since one may be added while another is advanced.
+  /// In the order taken. A list, because an item may be added while another is advanced.
   std::list<ActiveItem> active_;
-  /// The item of the device's last call: at fault when the device is lost.
+  /// The item of the device's last call, which is at fault if the device is lost.
   const ActiveItem* current_ = nullptr;
 };
 

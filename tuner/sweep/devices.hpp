@@ -7,21 +7,20 @@
 
 #include "tuner/sweep/config_runner.hpp"
 
-/// The devices of a sweep: some are there when it begins, others may come while it is under way, so that one that opens
-/// slowly holds none of the rest up.
+/// The devices of a sweep. Some are open when it begins and others may join later, so that a slow one delays no other.
 namespace tilewright {
 
 class Devices {
  public:
-  /// One that is still being opened.
+  /// A device that is still being opened.
   struct Awaited {
     std::string name;
-    /// Of the device, as far as it is known before it is open; else empty.
+    /// The device's, as far as known before it is open; else empty.
     std::string fingerprint;
     std::string uuid;
   };
   struct State {
-    /// In the order in which they came; they stay where they are.
+    /// In the order they came. The pointers stay valid.
     std::vector<TrialDevice*> open;
     std::vector<Awaited> awaited;
   };
@@ -31,11 +30,11 @@ class Devices {
   Devices& operator=(const Devices&) = delete;
   virtual ~Devices() = default;
 
-  /// Asked by one thread, often while anything is awaited. One that cannot be opened is awaited no more.
+  /// Called by one thread, often while devices are awaited. A device that cannot be opened is no longer awaited.
   [[nodiscard]] virtual State state() = 0;
 };
 
-/// Those that are all open.
+/// Devices that are all open.
 class OpenDevices : public Devices {
  public:
   explicit OpenDevices(std::span<TrialDevice* const> open) : open_(open.begin(), open.end()) {}

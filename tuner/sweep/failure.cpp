@@ -14,7 +14,7 @@ bool still_answers(Device& device) {
     device.fill(probe->address(), 0, kProbeBytes);
     return true;
   } catch (const DeviceError& error) {
-    // One whose memory others have taken answers.
+    // A device without free memory still answers.
     return error.status() == kOutOfMemory;
   }
 }
@@ -32,7 +32,7 @@ std::string base_failure(const Problem& problem, const Trial& trial) {
 }
 
 TrialStatus status_of(const DeviceError& error) {
-  // CUresult values, by their names in cuda.h; this file needs no CUDA header.
+  // CUresult values with their names in cuda.h, so that this file needs no CUDA header.
   switch (error.status()) {
     case 702:  // CUDA_ERROR_LAUNCH_TIMEOUT
       return TrialStatus::timed_out;
@@ -45,7 +45,7 @@ TrialStatus status_of(const DeviceError& error) {
     default:
       break;
   }
-  // The emulator has no CUresult; its outcome is named in the text.
+  // The emulator has no CUresult; the text names its outcome.
   const std::string_view text = error.what();
   return text.find("timed out") != std::string_view::npos ? TrialStatus::timed_out : TrialStatus::crashed;
 }

@@ -5,29 +5,29 @@
 #include "cache/model/records.hpp"
 #include "tuner/device/device.hpp"
 
-/// The meaning of a failed device call for a trial and for the sweep.
+/// What a failed device call means for a trial and for the sweep.
 namespace tilewright {
 
-/// The device answers no more: nothing can be measured until a new process opens it.
+/// The device has stopped answering. Nothing can be measured until a new process opens it.
 class DeviceLost : public DeviceError {
  public:
   using DeviceError::DeviceError;
 };
 
-/// Touches the device's memory; false when it answers no more, as after an illegal access on a GPU.
+/// Touches the device's memory; false if it does not answer, as after an illegal access on a GPU.
 [[nodiscard]] bool still_answers(Device& device);
 
-/// The beginning of a reason where memory ran out while other processes had some of it.
+/// The start of the reason if memory ran out while other processes held some.
 inline constexpr const char* kBesideOthers = "beside other processes on the GPU: ";
 
-/// A failure that says nothing of its config: the next sweep tries again.
+/// Whether the failure says nothing about the config; the next sweep then tries again.
 [[nodiscard]] bool may_pass(const Trial& trial) noexcept;
 
-/// The text of an op's failed base, and what follows from it.
+/// Describes the failure of an op's base, and its consequence.
 [[nodiscard]] std::string base_failure(const Problem& problem, const Trial& trial);
 
-/// `timed_out` when a launch ran past its limit, `exceeds_limits` when the device refused to load or launch the config,
-/// `crashed` for all else: what ran went wrong.
+/// `timed_out` if a launch exceeded its limit, `exceeds_limits` if the device refused to load or launch the config,
+/// else `crashed`.
 [[nodiscard]] TrialStatus status_of(const DeviceError& error);
 
 }  // namespace tilewright

@@ -10,7 +10,7 @@
 namespace tilewright {
 namespace {
 
-// A property of the device: a short look suffices.
+// A short look suffices for a property of the device.
 constexpr StopRule kRule{
     .relative_interval = 0.02, .min_rounds = 5, .max_rounds = 20, .budget = std::chrono::milliseconds(10)};
 

@@ -7,8 +7,8 @@
 
 #include "tuner/device/device.hpp"
 
-/// The time of a launch on a device when there is nothing to do (docs/measuring.md, "The floor"). It depends on the
-/// device alone, so all problems on it share what was measured. Belongs to the device's thread.
+/// The time of an empty launch on a device (docs/measuring.md, "The floor"). It depends only on the device, so all
+/// problems share the measurement. Belongs to the device's thread.
 namespace tilewright {
 
 class Floors {
@@ -16,8 +16,8 @@ class Floors {
   /// `device` must outlive it.
   explicit Floors(Device& device) : device_(device) {}
 
-  /// Nanoseconds of a launch in rounds of about so many: those of the power of two below. 0 when interrupted before the
-  /// first round, which is not kept. Throws DeviceError.
+  /// Nanoseconds per launch in rounds of the largest power of two up to `launches`. Returns 0 and keeps nothing if
+  /// interrupted before the first round. Throws DeviceError.
   [[nodiscard]] double ns(MeasureMode mode, int launches, const std::function<bool()>& interrupted);
 
  private:

@@ -11,12 +11,12 @@
 namespace tilewright {
 namespace {
 
-// So many trials of a sweep tell its pace where they do not say themselves how long they took.
+// The fewest trials of a sweep from which to estimate its pace, if they do not record their own durations.
 constexpr std::size_t kTelling = 10;
 
 double mean(double sum, std::size_t count) { return sum / static_cast<double>(count); }
 
-/// The trials of one device.
+/// Uses only the trials of one device.
 Pace pace_in(const History& history, const std::string& fingerprint) {
   struct Span {
     std::int64_t first = std::numeric_limits<std::int64_t>::max();

@@ -12,14 +12,14 @@
 #include "cache/store/store.hpp"
 #include "tuner/sweep/problem_run.hpp"
 
-/// A sweep's forecast, with nothing compiled, measured or written: by the very rules by which it would do it.
+/// Forecasts a sweep by the sweep's own rules. Compiles, measures and writes nothing.
 namespace tilewright {
 
-/// The cache's part of a problem.
+/// How much of a problem the cache knows.
 enum class CacheState : std::uint8_t {
   fresh,    ///< nothing is left to try
-  partial,  ///< some is
-  stale,    ///< a winner, all of whose trials are of another driver, compiler, version or source
+  partial,  ///< some configs are known, and some are left to try
+  stale,    ///< a winner without valid trials: the driver, compiler, version or source differs
   unknown,  ///< nothing
 };
 [[nodiscard]] std::string_view name(CacheState state) noexcept;
@@ -28,37 +28,36 @@ enum class CacheState : std::uint8_t {
 struct Forecast {
   Problem problem;
   CacheState state = CacheState::unknown;
-  /// Configs of the space, and how many of them each rule forbids.
+  /// The number of configs in the space, and the number that each rule forbids.
   std::size_t total = 0;
   std::map<std::string, std::size_t> forbidden;
-  /// Legal configs, and of these the ones that are considered; pruned, of those, by what left them out
+  /// The numbers of legal and of considered configs, and the considered ones that are pruned, by their verdict
   /// (prune/verdict.hpp).
   std::size_t legal = 0;
   std::size_t considered = 0;
   std::map<std::string, std::size_t> pruned;
   std::size_t known = 0;
-  /// At most.
+  /// The most configs to try.
   std::size_t to_try = 0;
-  /// Keys of the builds of what may be tried; empty where the compiler is not known.
+  /// Keys of the builds that may be needed; empty if the compiler is unknown.
   std::set<std::string> builds;
 };
 
-/// `compiler`: its version, empty where there is none.
+/// `compiler` is its version; empty if there is none.
 [[nodiscard]] Forecast forecast_problem(const SweepSetting& setting, const OpDefinition& definition,
                                         const Problem& problem, const std::string& compiler);
 
-/// The pace of a device's earlier sweeps, by their trials and builds: of the op, or of all ops where the op has none.
+/// The pace of a device's earlier sweeps, from trials and builds of the op, or of all ops if the op has none.
 struct Pace {
-  /// Of a compiler for one binary, and of the device for one config; nothing: no trial tells.
+  /// Per binary, and per config; nullopt if no trial tells.
   std::optional<double> compile_seconds;
   std::optional<double> trial_seconds;
-  /// Another op's figures.
+  /// Whether these are the figures of all ops.
   bool of_other_ops = false;
 };
 [[nodiscard]] Pace pace_of(const Store& store, const std::string& op, const std::string& fingerprint);
 
-/// Seconds that so many binaries and configs take, compiled by `jobs` while others are tried; nothing where the pace
-/// does not tell.
+/// Seconds for these binaries and configs, compiled by `jobs` while others are tried; nullopt if the pace is unknown.
 [[nodiscard]] std::optional<double> seconds_for(const Pace& pace, std::size_t binaries, std::size_t configs, int jobs);
 
 }  // namespace tilewright

@@ -8,11 +8,10 @@
 #include "cache/model/records.hpp"
 #include "cache/plan/plan.hpp"
 
-/// A compiled config's needs against the device's limits: judged from the compiler's figures, before anything is
-/// loaded. Pure.
+/// Compares a compiled config's needs with the device's limits by the compiler's figures, before it is loaded. Pure.
 namespace tilewright {
 
-/// Why this build cannot be launched by `plan` on the device; nothing when it can.
+/// Why `plan` cannot launch this build on the device; nullopt if it can.
 [[nodiscard]] std::optional<std::string> exceeded_limit(const LaunchPlan& plan, const std::vector<KernelFacts>& kernels,
                                                         const DeviceFacts& device);
 

@@ -17,21 +17,21 @@
 namespace tilewright {
 namespace {
 
-// A round is long enough to time and short enough for the budget to hold many.
+// Long enough to time, short enough for many rounds in the budget.
 constexpr std::chrono::nanoseconds kRoundTarget = std::chrono::milliseconds(1);
-// How long a round should be is told by launches of so long, or by so many.
+// The length of rounds is estimated by launches for this long, or by this many.
 constexpr std::chrono::duration<double, std::nano> kLook = std::chrono::microseconds(300);
 constexpr int kMostLooked = 32;
-// To read as much as a cache holds takes no thousandth of it.
+// Filling a cache takes less than a thousandth of a launch this long.
 constexpr double kCacheDoesNotShowNs = 5e7;
 constexpr std::uint64_t kOtherSeed = 2;
 
-/// A phase of a trial in a profiler's timeline.
+/// A phase of a trial on a profiler's timeline.
 ProfilerRange range_of(const char* phase, const Problem& problem, const Config& config) {
   return ProfilerRange([&] { return fmt::format("{} {} {}", phase, problem.key(), config.text()); });
 }
 
-/// Workspaces of one executable, cleared where the definition wants them cleared once.
+/// The workspaces of one executable, cleared if the definition asks for it.
 std::vector<std::unique_ptr<DeviceBuffer>> make_workspaces(Device& device, const LaunchPlan& plan) {
   std::vector<std::unique_ptr<DeviceBuffer>> buffers;
   for (const PlannedWorkspace& workspace : plan.workspaces) {
@@ -92,7 +92,7 @@ void LocalConfigRunner::evict() {
 }
 
 void LocalConfigRunner::renew() {
-  // All memory goes before any is taken: there may be none for two of each.
+  // Frees all memory first, because there may not be enough for two of each.
   evict();
   make_verifier();
   spoilt_ = false;
@@ -124,7 +124,7 @@ StopRule LocalConfigRunner::with_rest(StopRule rule) const {
   return rule;
 }
 
-// Made when the first config is timed: a problem whose configs all fail needs one set, not a memory full of them.
+// Called when the first config is timed: if all configs fail, one set is enough.
 void LocalConfigRunner::make_sets() {
   if (!sets_.empty()) return;
   const std::size_t free_before = device_.free_bytes();
@@ -142,14 +142,14 @@ void LocalConfigRunner::make_sets() {
 void LocalConfigRunner::fill_sets() {
   sets_.push_back(
       std::make_unique<ArgumentSet>(device_, definition_, problem_, ArgumentSet::Options{.reference = &reference_}));
-  // What is kept for putting back costs as much again.
+  // The copies for restoring take the same again.
   const ArgumentSet& first = *sets_.front();
   const std::size_t each = 2 * first.bytes();
-  // What lies between rows takes memory and no cache.
+  // Gaps between rows use memory but no cache.
   const std::size_t touched = std::min(total_bytes(first.args()), first.bytes());
   const double share = static_cast<double>(touched) / static_cast<double>(std::max<std::size_t>(first.bytes(), 1));
   const auto room = static_cast<std::size_t>(share * static_cast<double>(device_.free_bytes() / 2));
-  // Whole turns of the draws, so that a round has all of them alike.
+  // Whole turns of the draws, so that a round has all of them equally.
   const int draws = static_cast<int>(definition_.draws);
   const int count = (input_sets_for(device_.facts(), touched, room, setting_.mode) + draws - 1) / draws * draws;
   for (int i = 1; i < count && device_.free_bytes() > each; ++i) {
@@ -174,7 +174,7 @@ double LocalConfigRunner::estimate_ns(DeviceExecutable& executable, RoundsReques
   const int most = request.restore.empty() ? kMostLooked : std::min(kMostLooked, static_cast<int>(request.sets.size()));
   for (request.launches = 1;;) {
     const double estimate = device_.rounds(executable, request)->run();
-    // One launch alone may look much longer than it is.
+    // A single launch may look much longer than it is.
     const int wanted = estimate > 0 ? static_cast<int>(std::min(kLook.count() / estimate, double{kMostLooked})) : 1;
     if (std::min(wanted, most) < 2 * request.launches) return estimate;
     request.launches = std::min(wanted, most);
@@ -183,7 +183,7 @@ double LocalConfigRunner::estimate_ns(DeviceExecutable& executable, RoundsReques
 
 void LocalConfigRunner::make_rounds(Loaded& loaded) {
   make_sets();
-  // A config was judged at strides that are as aligned as it claims; those of the sample may be less so.
+  // Verification uses strides exactly as aligned as the config claims. The sample's strides may be less aligned.
   sets_.front()->require_alignment(loaded.executable->plan().args);
   static_cast<void>(interrupted());
   std::vector<LaunchArgs> args;
@@ -193,13 +193,13 @@ void LocalConfigRunner::make_rounds(Loaded& loaded) {
 
   RoundsRequest request{.mode = setting_.mode, .launches = 1, .sets = args, .restore = restore};
   if (setting_.mode != MeasureMode::events) {
-    // To make a graph takes longer than to run it, so that of the right length is made at once.
+    // Making a graph takes longer than running it, so one of the right length is made directly.
     const auto set_count = static_cast<int>(args.size());
     const double estimate = estimate_ns(*loaded.executable, request);
     const int turn =
         estimate < kCacheDoesNotShowNs ? set_count : std::min(static_cast<int>(definition_.draws), set_count);
     request.launches = launches_for(estimate, kRoundTarget, turn);
-    // What a launch changes is put back between rounds only: no set may be used twice in one.
+    // Inputs are restored only between rounds, so no set may be used twice in one.
     if (!restore.empty()) request.launches = std::min(request.launches, set_count);
   }
   loaded.rounds = device_.rounds(*loaded.executable, request);
@@ -321,7 +321,7 @@ Trial LocalConfigRunner::run(const Implementation& implementation, const Config&
     trial.status = status_of(error);
     trial.reason = error.what();
   } catch (const UsageError& error) {
-    // Legal by its constraints, but not once its kernels are loaded: the real residency is known only then.
+    // Legal by its constraints, but not with the real residency, which is known only after loading.
     trial.status = TrialStatus::exceeds_limits;
     trial.reason = error.what();
   }

@@ -14,23 +14,23 @@
 #include "tuner/sweep/memory_pool.hpp"
 #include "tuner/verify/verify.hpp"
 
-/// One problem on one device of this process, made ready: its inputs, its reference result and its rotating input sets
-/// are made once and serve every config. Runs on the device's thread.
+/// One problem that is set up on a device of this process. Its inputs, reference result and rotating input sets serve
+/// all configs. Belongs to the device's thread.
 namespace tilewright {
 
-/// A trial about to be made, with all that is known before; `compile_failed`, with the reason, where the build did.
+/// A trial before it runs, with all known fields; `compile_failed` with the reason if the build failed.
 [[nodiscard]] Trial begin_trial(const TrialSetting& setting, const std::string& gpu_uuid, const Config& config,
                                 const Build& build);
 
 class LocalConfigRunner : public ConfigRunner, private MemoryPool::User {
  public:
-  /// Allocates, fills and runs the reference. Throws DeviceError when memory does not suffice. `device`, its memory
-  /// pool, its floors and `definition` must outlive it.
+  /// Allocates, fills and runs the reference. Throws DeviceError if memory runs out. `device`, its memory pool, its
+  /// floors and `definition` must outlive the runner.
   LocalConfigRunner(Device& device, MemoryPool& pool, Floors& floors, const OpDefinition& definition,
                     const Problem& problem, const CompileResult& reference, TrialSetting setting);
   ~LocalConfigRunner() override;
 
-  /// A device that computes without a pause rests after each round, as the problem needs: `rule.rest` is not asked.
+  /// Ignores `rule.rest`: a device that computes without pause rests after each round as the problem needs.
   [[nodiscard]] Trial run(const Implementation& implementation, const Config& config, const Build& build,
                           std::span<const std::byte> binary, const StopRule& rule) override;
   [[nodiscard]] std::vector<Timing> time_together(std::span<const CompiledConfig> configs,
@@ -40,13 +40,13 @@ class LocalConfigRunner : public ConfigRunner, private MemoryPool::User {
   [[nodiscard]] std::string check_again(const CompiledConfig& config) override;
 
  private:
-  /// An inout tensor's first content, for the rounds to put back.
+  /// An inout tensor's initial content, restored before rounds.
   struct Pristine {
     std::unique_ptr<DeviceBuffer> copy;
     Restore restore;
   };
 
-  /// A config on the device, with its workspaces and what its rounds are made of.
+  /// A config on the device, with its workspaces and the inputs of its rounds.
   struct Loaded {
     std::unique_ptr<DeviceExecutable> executable;
     std::vector<std::unique_ptr<DeviceBuffer>> workspaces;
@@ -56,19 +56,19 @@ class LocalConfigRunner : public ConfigRunner, private MemoryPool::User {
 
   void evict() override;
   [[nodiscard]] std::size_t held() const override { return held_; }
-  /// Calls it with as much memory as can be had.
+  /// Calls `work` with as much memory as possible.
   void in_pool(const std::function<void()>& work) { pool_.use(*this, work, setting_.interrupted); }
-  /// Counts the bytes taken since `free_before` were free.
+  /// Counts the memory taken since `free_before` bytes were free.
   void count_held(std::size_t free_before);
   void make_verifier();
-  /// Makes inputs, reference and input sets anew.
+  /// Makes inputs, reference and input sets again.
   void renew();
-  /// Judges a config. When it wrote where it must not, or when another did that what it was compared with was spoilt,
-  /// everything is made anew before it can deceive anyone.
+  /// Verifies a config. If it wrote outside its outputs, or if another config damaged the reference, everything is made
+  /// again before the next verdict.
   [[nodiscard]] Verdict check(const Loaded& loaded);
-  /// Asked between steps, so that a waiting process sees that work gets on.
+  /// Called between steps, so that a waiting process sees progress.
   [[nodiscard]] bool interrupted() const { return setting_.interrupted && setting_.interrupted(); }
-  /// A reference may take seconds, which are not those of the config that needs it first.
+  /// Reports progress during the reference, which may take seconds that are not the config's.
   [[nodiscard]] std::function<void()> got_on() const {
     return [this] { static_cast<void>(interrupted()); };
   }
@@ -77,10 +77,10 @@ class LocalConfigRunner : public ConfigRunner, private MemoryPool::User {
   void make_sets();
   void fill_sets();
   void make_rounds(Loaded& loaded);
-  /// Adds what is known of the rounds to their statistics.
+  /// Adds the known facts of the rounds to their statistics.
   void complete(Timing& timing, const Loaded& loaded, const DisturbanceWatch::Seen& seen);
   [[nodiscard]] Timing time(Loaded& loaded, const StopRule& rule);
-  /// About how long a launch takes.
+  /// An estimate of a launch's time.
   [[nodiscard]] double estimate_ns(DeviceExecutable& executable, RoundsRequest request);
   void try_config(const CompiledConfig& config, const StopRule& rule, Trial& trial);
 
@@ -101,7 +101,7 @@ class LocalConfigRunner : public ConfigRunner, private MemoryPool::User {
   std::size_t held_ = 0;
 };
 
-/// A device of this process as a sweep sees it.
+/// A device of this process, for a sweep.
 class LocalTrialDevice : public TrialDevice {
  public:
   /// `device` must outlive it.

@@ -13,14 +13,14 @@ namespace tilewright {
 namespace {
 
 constexpr int kMostRetakes = 3;
-// As of times that are disturbed (measure/disturbance_watch.cpp): a process that ends takes some tenths of a second.
+// As in measure/disturbance_watch.cpp: a process needs some tenths of a second to end.
 constexpr std::chrono::milliseconds kFirstWait{100};
 constexpr std::chrono::milliseconds kPoll{20};
-// The driver and contexts take so much of a GPU's memory, or such a share.
+// The driver and contexts take up to this much of a GPU's memory, or this share.
 constexpr std::int64_t kOverhead = std::int64_t{2} << 30;
 constexpr std::int64_t kShareOfOverhead = 16;
 
-/// False when interrupted.
+/// Returns false if interrupted.
 bool wait(int retake, const std::function<bool()>& interrupted) {
   const auto until = std::chrono::steady_clock::now() + kFirstWait * (1 << retake);
   while (std::chrono::steady_clock::now() < until) {
@@ -45,7 +45,7 @@ bool MemoryPool::evict_all_but(const User& user) {
 bool MemoryPool::is_shared() {
   if (device_.facts().is_cpu()) return false;
   if (device_.readings().other_processes.value_or(0) > 0) return true;
-  // Processes of other containers are not always told of; what they hold is missing all the same.
+  // Processes of other containers may be invisible, but their memory is missing.
   const std::int64_t memory = device_.facts().memory_bytes;
   std::int64_t ours = 0;
   for (const User* user : users_) ours += static_cast<std::int64_t>(user->held());

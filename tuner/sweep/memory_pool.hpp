@@ -7,17 +7,17 @@
 
 #include "tuner/device/device.hpp"
 
-/// A device's memory, shared by the problems that are set up on it and, on a GPU, by other processes. A config that
-/// finds too little memory because others hold it has not failed. Belongs to the device's thread.
+/// A device's memory, shared by the problems set up on it and, on a GPU, by other processes. A config that lacks memory
+/// because others hold it has not failed. Belongs to the device's thread.
 namespace tilewright {
 
 class MemoryPool {
  public:
-  /// A holder of device memory that can give some of it back.
+  /// A holder of device memory that can give some back.
   class User {
    public:
     virtual ~User() = default;
-    /// Frees what can be made again.
+    /// Frees all memory that can be made again.
     virtual void evict() = 0;
     [[nodiscard]] virtual std::size_t held() const = 0;
   };
@@ -30,16 +30,16 @@ class MemoryPool {
   void add(User& user) { users_.insert(&user); }
   void remove(User& user) { users_.erase(&user); }
 
-  /// Calls `work` for a user, and again when memory runs out: first after all other users were evicted, then, while
-  /// other processes hold memory, after at most three growing waits. When the waits were in vain, later calls do not
-  /// wait until one succeeds. Throws what `work` threw last; the text names other processes that hold memory
-  /// (failure.hpp). `interrupted` (may be empty) ends a wait.
+  /// Calls `work` for a user, and again if memory runs out: first after evicting all other users, then, while other
+  /// processes hold memory, after up to three growing waits. After waits in vain, calls do not wait until one succeeds.
+  /// Throws the last exception of `work`; its text tells if other processes hold memory (failure.hpp). `interrupted`
+  /// (may be empty) ends a wait.
   void use(User& user, const std::function<void()>& work, const std::function<bool()>& interrupted);
 
  private:
-  /// False where the other users hold nothing.
+  /// Returns false if the other users hold nothing.
   bool evict_all_but(const User& user);
-  /// Other processes hold a relevant part of the memory.
+  /// Whether other processes hold a relevant part of the memory.
   [[nodiscard]] bool is_shared();
 
   Device& device_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a problem's run: the final, times under load, winners checked on other data and stored.
+// The end of a problem's run: the final, times under load, and checking and storing the winners.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace tilewright {
 bool ProblemRun::hold_final() {
   for (;;) {
     const std::vector<std::size_t> indices = search_->finalists();
-    // Again only when others lead than those who met: one who fails in a final may stay.
+    // Repeats only if other configs lead now; a config that fails in a final may stay.
     if (indices.empty() || indices == met_) return true;
     met_ = indices;
     const auto untimed = time_together(indices);
@@ -27,7 +27,7 @@ bool ProblemRun::hold_final() {
       if (!time_alone(index)) return false;
       any_failed = any_failed || !timed(*search_->trials()[index]);
     }
-    // One may have kept all from meeting: the others meet without it.
+    // One config may have kept all from meeting; the others then meet without it.
     if (!any_failed || untimed->size() < indices.size()) return true;
   }
 }
@@ -142,7 +142,7 @@ bool ProblemRun::load_leaders() {
       } catch (const DeviceLost&) {
         throw;
       } catch (const DeviceError& error) {
-        // What does not bear the load is out, and who comes after it leads.
+        // A config that fails under load is out, and the next one leads.
         phases.measure_us = moment_us() - phases.began_us;
         keep_failure(trial, status_of(error), error.what(), phases);
         any_failed = true;
@@ -203,11 +203,11 @@ bool ProblemRun::outlasts(const std::vector<Winner>& stored) const {
   return std::ranges::any_of(current, [&](const Trial& trial) { return trial.id == best.id; });
 }
 
-// A config that passed before timing may still be wrong: by luck with the data, in place, or only on a warm cache.
-// Those that would be served are looked at again; one that fails becomes a wrong result, and the choice is made anew.
+// A config that passed before timing may still be wrong: by luck with the data, in place, or only on a warm cache. The
+// winners are checked again. If one fails, it becomes a wrong result and winners are chosen again.
 std::optional<std::vector<Winner>> ProblemRun::finish(std::function<bool()> meanwhile) {
   meanwhile_ = std::move(meanwhile);
-  // Nothing that was asked for can serve it: what is stored is no worse for that.
+  // If no requested config can serve, the stored winners stay valid.
   if (candidates_.empty()) {
     std::vector<Winner> none;
     must_widen_ = setting_.leading && !keep_evidence({}, none);
@@ -222,10 +222,10 @@ std::optional<std::vector<Winner>> ProblemRun::finish(std::function<bool()> mean
   }
   const bool stands = std::all_of(stored.begin(), stored.end(),
                                   [&](const Winner& winner) { return known.count(winner.trial.id) != 0; });
-  // What was chosen from the same trials stays chosen, whatever neighbours have learned since.
+  // A choice from the same trials stands, whatever neighbours have learned since.
   if (!told_ && stands && !stored.empty() && stored.front().choice.regime == regime()) return stored;
   for (const Winner& winner : stored) checked.insert(winner.trial.id);
-  // What was tuned since this problem was begun breaks ties as well.
+  // Problems tuned since this one began break ties, too.
   search_->meet(shapes_nearby());
   for (;;) {
     if (regime() == Regime::sustained && !load_leaders()) return std::nullopt;
@@ -241,7 +241,7 @@ std::optional<std::vector<Winner>> ProblemRun::finish(std::function<bool()> mean
       if (!set_up() || setting_.trial.interrupted()) return std::nullopt;
       checked.insert(unchecked->trial.id);
       check_again(unchecked->trial);
-      // A check that was cut short has found nothing wrong, and nothing right.
+      // An interrupted check shows nothing.
       if (setting_.trial.interrupted() || !hold_final()) return std::nullopt;
       continue;
     }
@@ -260,7 +260,7 @@ std::optional<std::vector<Winner>> ProblemRun::finish(std::function<bool()> mean
 }
 
 ProblemRun::Binary ProblemRun::binary_of(const Trial& trial) {
-  // A pack has no binaries of what lost, and it may lead where others have gone.
+  // A pack lacks the binaries of losing configs, and one may lead if others are gone.
   auto build = trial.build_key.empty() ? setting_.builder->wait(build_of(index_.at(trial.config.text())))
                                        : setting_.store->build(trial.build_key);
   if (!build) return {};

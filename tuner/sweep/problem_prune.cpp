@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a problem's candidates is not tried, since it cannot win: judged before anything is compiled, and again when
-// the compiler has said what a config needs. Each is a row of the cache.
+// Prunes candidates that cannot win, before compiling and again with the compiler's figures. Each pruned candidate is a
+// row of the cache.
 #include <fmt/format.h>
 
 #include <algorithm>

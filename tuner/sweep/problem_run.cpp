@@ -25,16 +25,16 @@ std::vector<std::string> implementation_hashes(const OpDefinition& definition) {
   return hashes;
 }
 
-// Neighbouring shapes that a search learns from.
+// The number of neighbouring shapes that a search learns from.
 constexpr std::size_t kNeighbours = 8;
-// Builds requested between two looks: each costs the making of a source.
+// The builds requested between two looks; each costs generating a source.
 constexpr std::size_t kRequestsAtOnce = 32;
-// Looks among which one with a binary is looked for.
+// The number of looks searched for one with a ready binary.
 constexpr std::size_t kWindow = 256;
-// Configs beside the base that are tried however late it is, until one of them has a time.
+// Configs besides the base that are tried after the deadline until one has a time.
 constexpr int kOthersBeyondTheBudget = 4;
 
-/// The same winners, and the same trials by their rows.
+/// Whether winners and trials (by row) are equal.
 bool same(const Neighbours& a, const Neighbours& b) {
   return std::ranges::equal(a, b, [](const Neighbour& one, const Neighbour& other) {
     return one.problem == other.problem && one.winner == other.winner &&
@@ -61,7 +61,7 @@ ProblemRun::ProblemRun(const SweepSetting& setting, const OpDefinition& definiti
   std::map<std::string, Trial> known;
   version_ = setting_.store->data_version();
   if (!setting_.again) known = known_trials();
-  // What is known already is considered however few configs are asked for: a short sweep never undoes a long one.
+  // Known configs are candidates whatever max_configs says: a short sweep must not undo a long one.
   std::set<std::string> considered;
   for (const Candidate& candidate : select_candidates(legal, setting_.max_configs, definition_.base)) {
     considered.insert(candidate.config.text());
@@ -190,7 +190,7 @@ void ProblemRun::begin(TrialDevice& trial_device, std::chrono::steady_clock::tim
     }
   }
   store_pruned();
-  // What was learned stands where nothing is new: to learn it costs the more, the more is known.
+  // Keep the search if nothing is new, because learning takes longer the more is known.
   Neighbours now = neighbours();
   if (!changed && same(now, search_->space().known)) return;
   make_search(std::move(now));
@@ -215,11 +215,11 @@ std::map<std::string, Trial> ProblemRun::known_trials() const {
         may_pass(trial)) {
       continue;
     }
-    // Left out today, too: neither by a verdict of an older version nor by a spare's mark.
+    // Still pruned only if pruning applies now and a pruner gave the verdict.
     const bool stays_pruned = prunes(setting_, problem_) && !pruned_by(trial.reason).empty();
     if (trial.status == TrialStatus::pruned && !stays_pruned) continue;
     const std::string text = trial.config.text();
-    // Rounds of a final are compared pair by pair.
+    // Finals are compared round by round.
     if (trial.look == LookLength::final) trial = setting_.store->trial(trial.id).value();
     known.emplace(text, std::move(trial));
   }
@@ -251,7 +251,7 @@ const std::string& ProblemRun::key_of(std::size_t index) {
 const std::string& ProblemRun::build_of(std::size_t index) {
   std::string& key = builds_[index];
   if (requested_[index]) return key;
-  // The reference goes first: nothing can be verified before it is there.
+  // The reference comes first, because verification needs it.
   request_reference();
   key = setting_.builder->request(source_of(index), setting_.facts.arch(), candidates_[index].implementation->hash,
                                   setting_.trial.sweep);
@@ -273,8 +273,8 @@ std::optional<Look> ProblemRun::next() {
   const std::vector<Look> looks = search_->ask(kWindow);
   if (looks.empty()) return std::nullopt;
   if (std::chrono::steady_clock::now() > deadline_) {
-    // The base is begun with, and may be the slowest by far: as a winner it would be served before what is near. So
-    // some others are looked at in any case.
+    // The base comes first and may be by far the slowest. As a winner it would hide better neighbours, so some other
+    // configs are always tried.
     int others = 0;
     bool found = false;
     bool other_found = false;
@@ -287,7 +287,7 @@ std::optional<Look> ProblemRun::next() {
     }
     if (other_found || (found && others >= kOthersBeyondTheBudget)) return std::nullopt;
   }
-  // What was compiled for another problem, or another sweep, is found as well, some at a time.
+  // Also finds builds of other problems and sweeps, some at a time.
   std::size_t keys = 0;
   const auto ready = std::find_if(looks.begin(), looks.end(), [&](const Look& look) {
     if (builds_[look.candidate].empty() && keys++ >= kRequestsAtOnce) return false;
@@ -359,7 +359,7 @@ std::optional<Trial> ProblemRun::from_elsewhere(const Look& look, std::chrono::m
 }
 
 std::optional<Trial> ProblemRun::measure(const Look& look) {
-  // Not at each trial: two sweeps at once change the file all the time.
+  // Not at each trial: concurrent sweeps change the file constantly.
   constexpr std::chrono::milliseconds kBetweenLooks{100};
   if (auto trial = from_elsewhere(look, kBetweenLooks)) {
     search_->tell(look.candidate, *trial);
@@ -376,7 +376,7 @@ std::optional<Trial> ProblemRun::measure(const Look& look) {
   if (setting_.trial.interrupted()) return std::nullopt;
   trial.look = look.length;
   if (trial.phases) trial.phases = after_set_up(*trial.phases);
-  // Another sweep may have been at the same config meanwhile: then its trial counts, and this one is not stored.
+  // If another sweep tried the same config meanwhile, its trial counts and this one is not stored.
   Store::Batch batch(*setting_.store);
   std::optional<Trial> counts = from_elsewhere(look, {});
   if (!counts) {

@@ -23,21 +23,21 @@
 #include "tuner/sweep/regime.hpp"
 #include "tuner/sweep/search_options.hpp"
 
-/// One problem of a sweep, from its candidates to its winners. It is asked for work ahead of time, so that binaries are
-/// compiled while other problems are measured, and holds device memory from its first trial to its end only.
+/// One problem of a sweep, from its candidates to its winners. It requests builds ahead, so that binaries compile while
+/// other problems are measured. It holds device memory only from its first trial to its end. Guarded by the sweep lock.
 namespace tilewright {
 
-/// The settings that the problems of one sweep share on the devices of a model; all must outlive them.
+/// The settings that all problems of a sweep share on devices of one model. Pointers must outlive them.
 struct SweepSetting : SearchOptions {
-  /// Of the device, and of all that are like it.
+  /// Facts that all devices of the group share.
   DeviceFacts facts;
   Store* store = nullptr;
   Builder* builder = nullptr;
   TrialSetting trial;
-  /// As SweepRequest::only; null: no problem is named.
+  /// As SweepRequest::only; null if no configs are named.
   const std::map<std::string, std::set<std::string>>* only = nullptr;
-  /// The winner to be judged anew, of the same problem; null: it is tuned like any other. `leading`: of the configs
-  /// that led alone.
+  /// The winners to recheck; null: the problem is tuned like any other. `leading` restricts a recheck to the former
+  /// leaders.
   const Rechecks* rechecks = nullptr;
   bool leading = false;
   std::function<void(const std::string&)> note;
@@ -45,56 +45,56 @@ struct SweepSetting : SearchOptions {
 
 struct Forecast;
 
-/// Whether a sweep of this problem leaves out configs that cannot win; not where its configs were named.
+/// Whether a sweep of this problem prunes configs; not if its configs were named.
 [[nodiscard]] bool prunes(const SweepSetting& setting, const Problem& problem);
 
-/// Makes the judge of these candidates of a problem.
+/// Makes the pruner of a problem's candidates.
 [[nodiscard]] Pruner make_pruner(const OpDefinition& definition, const Problem& problem, const DeviceFacts& device,
                                  MeasureMode mode, const std::vector<Candidate>& candidates);
 
 class ProblemRun {
  public:
-  /// Expands the space and asks the cache what is known.
+  /// Expands the space and looks up known trials in the cache.
   ProblemRun(const SweepSetting& setting, const OpDefinition& definition, Problem problem);
 
-  /// Requests some builds for what will be looked at next, unless `most` compiles wait or run already; true when there
-  /// are no more to request.
+  /// Requests some builds for the next looks, unless `most` compiles are waiting or running. Returns true if none is
+  /// left to request.
   bool compile_ahead(std::size_t most);
 
-  /// Before the first look: says where, and learns what the cache knows of neighbouring shapes by now. After
-  /// `deadline`, and one config timed, nothing more is looked at. Where something is left to measure, all is measured
-  /// at `trial_device`: times of other GPUs, of the same model even, are not known then.
+  /// Call before the first look. Sets the device, and reads neighbouring shapes from the cache. After `deadline`, and
+  /// once a config has a time, no look follows. If anything is left to measure, everything is measured at
+  /// `trial_device`: times of other GPUs, even of the same model, are then discarded.
   void begin(TrialDevice& trial_device, std::chrono::steady_clock::time_point deadline);
 
-  /// The look can be made without waiting for a compiler.
+  /// Whether the look can be made without waiting for a compiler.
   [[nodiscard]] bool ready(const Look& look);
-  /// Has the compilers make what the look needs, and waits a moment, or until something is finished.
+  /// Requests what the look needs, and waits a moment or until some build finishes.
   void wait_for(const Look& look);
 
-  /// The next look; nothing when the search is over. Of those that may be made, one whose binary is there.
+  /// The next look, preferably one with a ready binary; nullopt if the search is over.
   [[nodiscard]] std::optional<Look> next();
 
-  /// Makes the look and stores its trial. Nothing when interrupted before it was complete. Throws DeviceError when the
-  /// problem itself cannot be set up, DeviceLost when the trial took the device with it; it is stored all the same.
-  /// A trial that another sweep of the same cache has stored meanwhile is taken as it is.
+  /// Makes the look and stores its trial. Nullopt if interrupted. Takes a trial that another sweep of the cache has
+  /// stored meanwhile. Throws DeviceError if the problem cannot be set up, DeviceLost if the trial, which is stored,
+  /// lost the device.
   [[nodiscard]] std::optional<Trial> measure(const Look& look);
 
-  /// Times the leaders in turns while nothing compiles, chooses the winners of all trials known, old and new, checks
-  /// those that are new on other data, and stores them. Nothing when interrupted. `meanwhile` is called instead of
-  /// waiting until the compilers are idle; false: it had nothing to do.
+  /// Times the leaders in turns while nothing compiles, chooses winners from all known trials, checks new winners on
+  /// other data, and stores them. Nullopt if interrupted. `meanwhile` is called while waiting for idle compilers; it
+  /// returns false if it had nothing to do.
   [[nodiscard]] std::optional<std::vector<Winner>> finish(std::function<bool()> meanwhile = {});
 
-  /// After finish(): those that led do not stand, and nothing was stored; all configs must be searched.
+  /// After finish(): the former leaders do not stand, nothing was stored, and all configs must be searched.
   [[nodiscard]] bool must_widen() const noexcept { return must_widen_; }
 
-  /// Times the config of `winner` again, now. For ceilings, which must be of the same run as what they are compared
-  /// with. Nothing when interrupted.
+  /// Times the winner's config again. For ceilings, which are compared with times of the same run. Nullopt if
+  /// interrupted.
   [[nodiscard]] std::optional<Timing> time_again(const Winner& winner);
 
-  /// Its forecast (forecast.hpp); before begin().
+  /// The problem's forecast (forecast.hpp). Call before begin().
   [[nodiscard]] Forecast forecast(const std::string& compiler) const;
 
-  /// The UUID of the GPU whose stored times are reused if the problem is measured there again; empty: there are none.
+  /// The UUID of the GPU whose stored times are reused if it measures the problem; empty if there are none.
   [[nodiscard]] std::string home() const;
 
   /// Frees the device memory.
@@ -103,19 +103,19 @@ class ProblemRun {
   [[nodiscard]] const OpDefinition& definition() const noexcept { return definition_; }
   [[nodiscard]] const Problem& problem() const noexcept { return problem_; }
   [[nodiscard]] std::size_t candidates() const noexcept { return candidates_.size(); }
-  /// Points of the space that a constraint or a limit of the device forbids.
+  /// Configs that a constraint or a device limit forbids.
   [[nodiscard]] std::size_t forbidden() const noexcept;
-  /// Legal, and left out since only so many were to be considered.
+  /// Legal configs left out by a limit on their number.
   [[nodiscard]] std::size_t unconsidered() const noexcept { return unconsidered_; }
-  /// Candidates that are not measured since they cannot win.
+  /// Candidates not measured because they cannot win.
   [[nodiscard]] std::size_t pruned() const;
   [[nodiscard]] std::size_t known_before() const noexcept { return known_before_; }
-  /// Some of its candidates were not known when it was set up.
+  /// Whether some candidates are left to look at.
   [[nodiscard]] bool has_work() const { return !search_->ask(1).empty(); }
-  /// Configs tried since it was set up.
+  /// Configs tried since the search was made.
   [[nodiscard]] std::size_t tried() const noexcept { return search_->tried(); }
   [[nodiscard]] bool is_best_so_far(const Trial& trial) const;
-  /// The trials of its configs, those of other sweeps included.
+  /// The trials by candidate, including those of other sweeps.
   [[nodiscard]] const std::vector<std::optional<Trial>>& trials() const noexcept { return search_->trials(); }
 
  private:
@@ -124,68 +124,66 @@ class ProblemRun {
     std::vector<std::byte> bytes;
   };
   [[nodiscard]] std::map<std::string, Trial> known_trials() const;
-  /// Leaves of the candidates the base and those that led in the problem that this one follows
-  /// (OpDefinition::follows); all, where it follows none, or none of these is legal here.
+  /// Keeps only the base and the leaders of the problem that this one follows (OpDefinition::follows). Keeps all if it
+  /// follows none or none of the leaders is legal here.
   void follow(std::vector<Candidate>& legal) const;
-  /// Asks the search what is not known; sets known_before_.
+  /// Sets known_before_ to the known candidates that the search does not ask for.
   void count_known();
-  /// Makes trials of those that are left out before anything is compiled; stored with store_pruned().
+  /// Makes trials of candidates pruned before compiling. store_pruned() stores them.
   void prune();
   void store_pruned();
   [[nodiscard]] Trial pruned_trial(std::size_t candidate, const Build& build, std::string reason) const;
-  /// The trial, stored and told, of a candidate that is left out now that its build is known; nothing: it must be
-  /// tried.
+  /// The stored trial of a candidate that is pruned by its build; nullopt if it must be tried.
   [[nodiscard]] std::optional<Trial> prune_compiled(std::size_t candidate, const Build& build);
-  /// The problem itself, with the times that the cache has of configs that this run measures anew: those of another
-  /// GPU or driver, or all, if asked for --again. They tell where to look first.
+  /// The problem itself, with cached times of configs that this run measures again: of another GPU or driver, or all
+  /// with --again. They guide the search.
   [[nodiscard]] Neighbour measured_anew() const;
-  /// The stored best still is one of the candidates, and this run ended before it came to it: a short sweep never
-  /// undoes a long one.
+  /// Whether the stored best is a candidate that this run did not reach. A short sweep must not undo a long one.
   [[nodiscard]] bool outlasts(const std::vector<Winner>& stored) const;
-  /// A time of another GPU than that at hand.
+  /// Whether the trial has a time of another GPU.
   [[nodiscard]] bool is_foreign(const Trial& trial) const;
-  /// The trial that another sweep of the same cache has made meanwhile.
+  /// The look's trial from another concurrent sweep of the cache.
   [[nodiscard]] std::optional<Trial> from_elsewhere(const Look& look, std::chrono::milliseconds between_looks);
-  /// The nearest shapes with their winners, as they are now; and with their trials.
+  /// The nearest shapes with their current winners; neighbours() adds their trials.
   [[nodiscard]] Neighbours shapes_nearby() const;
   [[nodiscard]] Neighbours neighbours() const;
-  /// A search that knows what is known.
+  /// Makes a search and recalls all known trials.
   void make_search(Neighbours known);
   void request_reference();
-  /// The source that a candidate is built from.
+  /// The source of a candidate's build.
   [[nodiscard]] GeneratedSource source_of(std::size_t candidate) const;
-  /// The key of a candidate's build; requested or not.
+  /// The key of a candidate's build, perhaps not requested.
   const std::string& key_of(std::size_t candidate);
-  /// The key of a candidate's build, requested.
+  /// Requests a candidate's build and returns its key.
   const std::string& build_of(std::size_t candidate);
-  /// The recheck of a winner that is under way; null: none.
+  /// The current recheck of a winner; null if there is none.
   [[nodiscard]] const Recheck* recheck() const;
   [[nodiscard]] Regime regime() const;
-  /// Keeps the earlier findings of winners that led alone. False: none of them stands.
+  /// Keeps the earlier findings of winners among the leaders. False if they do not stand.
   [[nodiscard]] bool keep_evidence(const std::vector<Winner>& stored, std::vector<Winner>& winners);
-  /// False when interrupted.
+  /// Returns false if interrupted.
   [[nodiscard]] bool hold_final();
-  /// Times them in turns, while nothing compiles. Returns those without times; nothing when interrupted.
+  /// Times candidates in turns while nothing compiles. Returns those without times; nullopt if interrupted.
   [[nodiscard]] std::optional<std::vector<std::size_t>> time_together(const std::vector<std::size_t>& indices);
-  /// One that could not be timed in turns: memory did not suffice for all, or one of them ended them all. What fails
-  /// alone has failed. False when interrupted.
+  /// Times a candidate that could not be timed in turns, because memory ran out or another one ended the run. A failure
+  /// here is its own. False if interrupted.
   [[nodiscard]] bool time_alone(std::size_t index);
   void keep_final(std::size_t index, const Timing& timing, const Phases& phases);
-  /// Stores that a config that was good before has failed.
+  /// Stores the failure of a config that passed before.
   void keep_failure(Trial trial, TrialStatus status, const std::string& reason, const Phases& phases);
-  /// Times those who may win under load, each alone, while nothing compiles; false when interrupted.
+  /// Times possible winners under load, each alone, while nothing compiles. False if interrupted.
   [[nodiscard]] bool load_leaders();
   [[nodiscard]] std::set<std::size_t> unloaded_leaders() const;
-  /// Makes the runner; false when interrupted.
+  /// Makes the runner; false if interrupted.
   [[nodiscard]] bool set_up();
-  /// The phases of what the device did first after setting up, if it did, with that before them.
+  /// Adds the set-up time to the phases of the first trial after it.
   [[nodiscard]] Phases after_set_up(Phases phases);
-  /// Throws unless the device still answers after `failed`.
+  /// Throws DeviceLost unless the device still answers after `failed`.
   void require_alive(const Trial& failed) const;
   void store_trial(Trial& trial, const std::string& implementation_hash);
-  /// Verifies a winner once more before it is served, and reports one that fails.
+  /// Verifies a winner again before it is served. Stores and reports a failure.
   void check_again(const Trial& trial);
-  /// The binary of a trial, compiled where the cache has none; empty when interrupted meanwhile.
+  /// The binary of a trial, compiled if the cache lacks it; empty if interrupted.
   [[nodiscard]] Binary binary_of(const Trial& trial);
 
   const SweepSetting& setting_;
@@ -195,35 +193,35 @@ class ProblemRun {
   TrialDevice* trial_device_ = nullptr;
   std::vector<Candidate> candidates_;
   std::size_t unconsidered_ = 0;
-  /// Points of the space that are no configs, by the rule that forbids them.
+  /// Forbidden configs by rule.
   std::map<std::string, std::int64_t> forbidden_;
-  /// Candidates by their text.
+  /// Candidates by config text.
   std::map<std::string, std::size_t> index_;
-  /// By candidate: what the cache knew, keys of builds as far as they were needed, and which were requested.
+  /// By candidate: the cached trial, the build key once needed, and whether the build is requested.
   std::vector<std::optional<Trial>> known_;
   std::vector<std::string> builds_;
   std::vector<bool> requested_;
   std::size_t known_before_ = 0;
-  /// Null where nothing is left out.
+  /// Null if nothing is pruned.
   std::unique_ptr<Pruner> pruner_;
-  /// The cache's trials as of the last change by others, and when that was looked at.
+  /// The cache's trials at the last change by others, and the time of the last check.
   std::map<std::string, Trial> elsewhere_;
   std::int64_t version_ = 0;
   std::chrono::steady_clock::time_point looked_;
   std::unique_ptr<Search> search_;
-  /// The candidates that met in the last final.
+  /// The candidates of the last final.
   std::vector<std::size_t> met_;
   /// Times under load, by candidate.
   Loads loaded_;
-  /// A trial was made, of whatever kind.
+  /// Whether this run stored a trial.
   bool told_ = false;
   std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::time_point::max();
   bool must_widen_ = false;
-  /// Of finish().
+  /// From finish().
   std::function<bool()> meanwhile_;
   std::string reference_key_;
   std::unique_ptr<ConfigRunner> runner_;
-  /// The time that making the runner took, until a trial has it.
+  /// The time that making the runner took, until a trial includes it.
   std::int64_t set_up_us_ = 0;
 };
 

@@ -9,22 +9,22 @@
 
 #include "cache/model/records.hpp"
 
-/// Winners that a sweep judges anew (revalidate.hpp). Values.
+/// Winners that a sweep rechecks (revalidate.hpp). Values.
 namespace tilewright {
 
-/// A winner that something has changed for: those that led are timed again, and all configs are searched only where the
-/// winner among them does not stand.
+/// A winner affected by a change. Its leaders are timed again, and all configs are searched only if the winner among
+/// them does not stand.
 struct Recheck {
-  /// The texts of the configs that led.
+  /// The texts of the leading configs.
   std::set<std::string> leaders;
-  /// The one that it was chosen in.
+  /// The regime in which the leaders are rechecked.
   Regime regime = Regime::burst;
   /// The change, in words.
   std::string why;
-  /// Asked with the winner among them, null where none of them is right.
+  /// Called with the winner among the leaders, or null if none is valid.
   std::function<bool(const Winner*)> stands;
 };
-/// By a device's fingerprint and a problem's key.
+/// By device fingerprint and problem key.
 using Rechecks = std::map<std::pair<std::string, std::string>, Recheck>;
 
 }  // namespace tilewright

@@ -8,19 +8,19 @@
 
 #include "cache/model/records.hpp"
 
-/// From winners of the burst to winners under load (docs/tuning.md). Pure.
+/// Derives winners under load from the burst's winners (docs/tuning.md). Pure.
 namespace tilewright {
 
 /// Times under load, by candidate.
 using Loads = std::map<std::size_t, Sustained>;
 
-/// Puts in the place of the winners `best` and `dynamic` the one that is fastest under load of those that were loaded
-/// and still stand, by `trials` (by candidate). Where its 95 % interval and that of the burst's winner overlap, the
-/// latter stays. The runner-up is the next one under load; margin and ties are of the burst, and go.
+/// Replaces the winners `best` and `dynamic` by the fastest loaded config that is still valid in `trials` (by
+/// candidate). If its 95 % interval overlaps that of the burst's winner, the latter stays. The runner-up is the next
+/// under load; the burst's margin and ties are dropped.
 void choose_under_load(std::vector<Winner>& winners, const Loads& loads,
                        const std::vector<std::optional<Trial>>& trials);
 
-/// Keeps earlier times under load beside the winners of the burst.
+/// Copies earlier times under load to the burst's winners.
 void keep_loads(const std::vector<Winner>& stored, std::vector<Winner>& winners);
 
 }  // namespace tilewright

@@ -9,10 +9,10 @@
 namespace tilewright {
 namespace {
 
-// By as much two sweeps of the same code may differ; beyond it something else may be the fastest.
+// Two sweeps of the same code differ by up to this. Beyond it, another config may be the fastest.
 constexpr double kMostSlower = 1.03;
 
-/// Empty where nothing has changed.
+/// Empty if nothing changed.
 std::string changes(const Versions& then, const Versions& now, bool same_source) {
   std::vector<std::string> changed;
   if (then.driver != now.driver) changed.push_back(fmt::format("driver {} is now {}", then.driver, now.driver));

@@ -11,24 +11,24 @@
 
 namespace tilewright {
 
-/// The search of each problem of a sweep.
+/// How a sweep searches each problem.
 struct SearchOptions {
-  /// Of the measurement of one config.
+  /// For the measurement of one config.
   StopRule stop;
-  /// Under which conditions the fastest wins; sustained: after a burst final, all of it.
+  /// The conditions under which the fastest wins. Sustained adds a test under load after the burst's final.
   Regime regime = Regime::burst;
-  /// Configs considered for each problem (sweep/selection.hpp); 0: all that are legal.
+  /// Configs considered per problem (sweep/selection.hpp); 0: all legal ones.
   std::size_t max_configs = 0;
-  /// The rule by which they are tried (search/strategy.hpp).
+  /// The strategy's name (search/strategy.hpp).
   std::string strategy = "exhaustive";
   std::uint64_t seed = 1;
-  /// Configs tried for each problem, besides those that the cache knows; 0: no bound.
+  /// Configs tried per problem, besides those in the cache; 0: no limit.
   std::size_t max_trials = 0;
-  /// Leave out configs that cannot win (prune/pruner.hpp), and those that were left out before.
+  /// Leave out configs that cannot win (prune/pruner.hpp), or that were pruned before.
   bool prune = true;
   /// Measure again what the cache already has.
   bool again = false;
-  /// Failures that are tried again. What became of them counts, as the newest.
+  /// Failures to try again. The newest result counts.
   std::set<TrialStatus> retry;
 };
 

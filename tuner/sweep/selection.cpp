@@ -25,8 +25,7 @@ std::vector<Candidate> select_candidates(std::vector<Candidate> legal, std::size
         std::pair(config != base, content_hash(std::string_view(config.text()))), i);
   }
 
-  // One from each in turn until there are enough, beginning with the base's implementation: what one has too few of,
-  // the others give.
+  // Takes one of each implementation in turn, starting with the base's. If one runs out, the others fill in.
   std::vector<Ranked> queues;
   for (auto& [implementation, ranked] : by_implementation) {
     const bool holds_base = implementation == base.implementation;

@@ -6,12 +6,12 @@
 
 #include "tuner/definition/space.hpp"
 
-/// Which configs a sweep considers when it may not consider all: `--max-configs`. Pure.
+/// Chooses the configs that a sweep considers under `--max-configs`. Pure.
 namespace tilewright {
 
-/// At most `most` of `legal` (0: all), in their order: the base always, every implementation with an equal part, and
-/// within one the configs that come first by a hash of their text. The choice looks random but is the same every time,
-/// and the same configs are preferred for every shape, so that their binaries are shared.
+/// At most `most` of `legal` (0: all), in their order: always the base, equally many per implementation, and within one
+/// the first by a hash of their text. The choice looks random but is reproducible. All shapes prefer the same configs,
+/// so that they share binaries.
 [[nodiscard]] std::vector<Candidate> select_candidates(std::vector<Candidate> legal, std::size_t most,
                                                        const Config& base);
 

@@ -12,20 +12,20 @@
 #include "tuner/sweep/problem_run.hpp"
 #include "tuner/sweep/sweep.hpp"
 
-/// The steps of a sweep, in order: each problem, followed by the ceiling of its traffic where it is the first of that
-/// traffic; at the end the rates of the device's units. Values, made before anything is measured.
+/// The steps of a sweep in order: each problem, followed by its traffic's ceiling if it is the first with that traffic;
+/// finally the rates of the device's units. Values, made before anything is measured.
 namespace tilewright {
 
 struct Step {
   enum class Goal : std::uint8_t {
     winners,  ///< a problem to tune
-    ceiling,  ///< of a problem before it
+    ceiling,  ///< of an earlier problem
     rate,     ///< of a unit of the device
   };
   Goal goal = Goal::winners;
-  const OpDefinition* definition = nullptr;  ///< null: a ceiling with no copy op, of the device's own copy alone
+  const OpDefinition* definition = nullptr;  ///< null: a ceiling by the device's own copy, without a copy op
   Problem problem;
-  // Of a ceiling: its bytes, bytes read for each byte written, and the step of its problem.
+  // Of a ceiling: its bytes, bytes read per byte written, and the step of its problem.
   std::int64_t bytes = 0;
   int reads = 1;
   std::size_t of = 0;
@@ -39,13 +39,13 @@ struct Step {
   bool unservable = false;  ///< no config is legal for the problem
 };
 
-/// The request's problems, each once. `copy` may be null, and then there are ceilings of 1:1 alone.
+/// The request's problems, each once. If `copy` is null, only 1:1 traffic has ceilings.
 [[nodiscard]] std::vector<Step> plan_steps(const SweepRequest& request, const OpDefinition* copy);
 
-/// The units that the request's problems compute with, and fp32, with which all do.
+/// The units that the request's problems use, and fp32, which all use.
 [[nodiscard]] std::set<std::string> units_of(const SweepRequest& request);
 
-/// Measures the rate of a unit by the op; nothing where that has no problem of it.
+/// The step that measures a unit's rate with the op; nullopt if the op has no problem for it.
 [[nodiscard]] std::optional<Step> rate_step(const OpDefinition& op, const std::string& unit);
 
 }  // namespace tilewright

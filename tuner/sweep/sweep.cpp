@@ -23,7 +23,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How often devices are asked for that are still being opened.
+// How often devices that are being opened are checked.
 constexpr std::chrono::milliseconds kPoll{20};
 
 class SweepRun {
@@ -80,7 +80,7 @@ class SweepRun {
     }
   }
 
-  /// Makes a runner for each new device. Needs the sweep lock as soon as another runner works.
+  /// Makes a runner for each new device. Requires the sweep lock once another runner works.
   void add_devices(const Devices::State& now) {
     for (std::size_t i = runners_.size(); i < now.open.size(); ++i) {
       TrialDevice& device = *now.open[i];
@@ -99,7 +99,7 @@ class SweepRun {
     }
   }
 
-  /// No device that is still being opened needs to be waited for.
+  /// Whether no device that is being opened is needed.
   bool needs_no_more(const Devices::State& now) {
     if (context_.stopped()) return true;
     if (now.awaited.empty() && now.open.size() == runners_.size()) return true;
@@ -129,13 +129,13 @@ class SweepRun {
     }
   }
 
-  /// Ends the sweep by the exception in flight.
+  /// Ends the sweep with the current exception.
   void break_off() {
     if (!failure_) failure_ = std::current_exception();
     broken_ = true;
   }
 
-  /// Ends one device; the others go on.
+  /// Ends one device; the others continue.
   void lose(DeviceRunner& runner, const DeviceLost& error) {
     if (!lost_) lost_ = std::current_exception();
     const std::string text = error.what();
@@ -149,7 +149,7 @@ class SweepRun {
   const std::function<bool()>& interrupted_;
   Devices& devices_;
   std::atomic<bool> broken_ = false;
-  /// One device, and none to come: all is done by the caller's thread.
+  /// One device and none to come: the caller's thread does all.
   bool alone_ = true;
   SweepContext context_;
   std::map<std::string, std::unique_ptr<DeviceGroup>> groups_;

@@ -10,11 +10,11 @@
 #include "tuner/sweep/sweep.hpp"
 #include "tuner/sweep/sweep_lock.hpp"
 
-/// The state that all devices of one sweep share. Guarded by its `lock`, but for `stopped`.
+/// The state shared by all devices of a sweep. Guarded by `lock`, except `stopped`.
 namespace tilewright {
 
 struct SweepContext {
-  /// All must outlive it. `should_stop` is asked by compile threads too, as long as the builder lives.
+  /// All must outlive it. Compile threads also call `should_stop` while the builder lives.
   SweepContext(const SweepRequest& sweep_request, Catalogue& sweep_catalogue, Store& sweep_store,
                SweepListener& sweep_listener, std::function<bool()> should_stop)
       : request(sweep_request),
@@ -30,12 +30,12 @@ struct SweepContext {
   Catalogue& catalogue;
   Store& store;
   SweepListener& listener;
-  /// Interrupted, or broken for all devices. Any thread.
+  /// Interrupted, or broken for all devices. Any thread may call it.
   std::function<bool()> stopped;
   SweepLock lock;
   Builder builder;
   SweepSummary summary;
-  /// The moment when the first device was free to measure.
+  /// When the first device was free to measure.
   std::optional<std::chrono::steady_clock::time_point> start;
 };
 

@@ -9,9 +9,8 @@
 
 #include "tuner/sweep/config_runner.hpp"
 
-/// The one lock of a sweep. It guards the store, the builds, the summary and the listener. The thread of a device holds
-/// it but while it waits for its device or for a compiler, so devices measure at the same time and write one after the
-/// other.
+/// The one lock of a sweep. Guards the store, the builds, the summary and the listener. A device's thread holds it
+/// except while it waits for its device or a compiler, so devices measure in parallel and write one after the other.
 namespace tilewright {
 
 class SweepLock {
@@ -20,7 +19,7 @@ class SweepLock {
   SweepLock(const SweepLock&) = delete;
   SweepLock& operator=(const SweepLock&) = delete;
 
-  /// Waits for the lock. First come, first served: no device starves while another finishes trial after trial.
+  /// Waits for the lock, first come, first served: no device starves while another finishes trial after trial.
   void lock();
   void unlock();
 
@@ -36,7 +35,7 @@ class SweepLock {
     SweepLock& lock_;
   };
 
-  /// Releases the held lock for a scope, which may touch nothing that devices share.
+  /// Releases the held lock for a scope, which must not touch shared state.
   class Released {
    public:
     explicit Released(SweepLock& lock) : lock_(lock) { lock_.unlock(); }
