@@ -17,7 +17,7 @@ CopyCurve::CopyCurve(const std::vector<Ceiling>& copies, int reads) {
     fastest_.emplace_back(copy.bytes, copy.best_ns());
   }
   std::sort(measured_.begin(), measured_.end());
-  // From the largest down, whatever is faster than all before it.
+  // From the largest down, keeps each copy that is faster than all before it.
   std::sort(fastest_.begin(), fastest_.end(),
             [](const auto& a, const auto& b) { return std::pair(-a.first, a.second) < std::pair(-b.first, b.second); });
   double least = 0;
@@ -37,7 +37,7 @@ std::optional<double> CopyCurve::nanoseconds(std::int64_t bytes) const {
       return std::nullopt;
     }
   }
-  // The largest copy is in both: there is one of as many bytes or more.
+  // `measured_` has a size of at least `bytes`, and the largest copy is in both lists.
   const auto above = std::lower_bound(fastest_.begin(), fastest_.end(), bytes,
                                       [](const auto& each, std::int64_t wanted) { return each.first < wanted; });
   if (above->first == bytes || above == fastest_.begin()) return above->second;
@@ -62,7 +62,7 @@ std::optional<ComputeRate> Ceilings::rate(const std::string& fingerprint, std::s
   const auto [rate, is_new] = rates_.try_emplace({fingerprint, std::string(unit)});
   if (is_new) {
     rate->second = store_.compute_rate(fingerprint, unit);
-    // A cache of before units were told apart still tells memory and computing apart.
+    // An old cache has only the fp32 rate, which still separates memory from compute.
     if (!rate->second) rate->second = store_.compute_rate(fingerprint);
   }
   return rate->second;

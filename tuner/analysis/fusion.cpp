@@ -18,17 +18,17 @@
 namespace tilewright {
 namespace {
 
-// Operations a byte beyond which computing bounds any GPU in fp32: where no ceiling was measured.
+// Operations per byte above which compute bounds any GPU in fp32. Used if no ceiling was measured.
 constexpr double kSurelyComputes = 32;
 
-/// What was measured of a device, for predictions.
+/// A device's measurements, for predictions.
 struct Measured {
   std::vector<Ceiling> copies;
   /// In fp32.
   std::optional<ComputeRate> rate;
 
-  /// Moving the bytes of a line, by the measured copy of the nearest size among those that read and write in its ratio,
-  /// or among all where none does.
+  /// The time to move a line's bytes, by the measured copy of the nearest size with its read/write ratio, or of any
+  /// ratio if there is none.
   [[nodiscard]] std::optional<double> moving_ns(const FusionLine& line) const {
     const Ceiling* nearest = nullptr;
     const std::int64_t bytes = line.bytes;
@@ -44,7 +44,7 @@ struct Measured {
     return nearest->best_ns() / static_cast<double>(nearest->bytes) * static_cast<double>(bytes);
   }
 
-  /// At the rate of the line's own unit, where that is known.
+  /// At the rate of the line's own unit, if known; else in fp32.
   [[nodiscard]] std::optional<double> computing_ns(const FusionLine& line) const {
     const auto& best = line.roofline.rate ? line.roofline.rate : rate;
     if (!best || best->flops_per_second <= 0) return std::nullopt;
@@ -62,7 +62,7 @@ const Timing* timing_of(const FusionLine& line) {
   return line.trial && line.trial->timing ? &*line.trial->timing : nullptr;
 }
 
-/// Fills in what the cache knows of a line's problem.
+/// Fills in the cache's knowledge of a line's problem.
 void look_up(FusionLine& line, const Store& store, Ceilings& ceilings, const OpDefinition& definition,
              const std::string& fingerprint, MeasureMode mode) {
   const std::string hash = definition.interface.hash();
@@ -72,8 +72,8 @@ void look_up(FusionLine& line, const Store& store, Ceilings& ceilings, const OpD
   if (row && timed(row->winner.trial)) line.trial = std::move(row->winner.trial);
 }
 
-/// What computing takes at least, by the rate; what a step that is faster than fp32 was measured to take where tensor
-/// cores' rate is not known.
+/// The least compute time by the rate. If a step ran faster than fp32 and the tensor cores' rate is unknown: its
+/// measured time.
 std::optional<double> computing_of(const FusionLine& line, const Measured& ceilings) {
   const auto by_rate = ceilings.computing_ns(line);
   const Timing* timing = timing_of(line);
@@ -98,7 +98,7 @@ void predict(FusionAccount& account, const Measured& ceilings) {
     computing += line.computing_ns.value_or(0);
     at_least(line);
   }
-  // Fused it computes what all steps do.
+  // The fused op computes what all steps compute.
   if (known) account.fused.computing_ns = computing;
   at_least(account.fused);
 }
@@ -118,7 +118,7 @@ std::optional<std::int64_t> shared_used(const OpDefinition& definition, const Fu
     for (const PlannedKernel& kernel : plan->kernels) most = std::max(most, std::int64_t{kernel.shared_bytes});
     return most;
   } catch (const UsageError&) {
-    return std::nullopt;  // a winner of an older definition, whose parameters this one does not have
+    return std::nullopt;  // a winner of an older definition with other parameters
   }
 }
 

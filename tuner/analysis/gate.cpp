@@ -14,7 +14,7 @@
 namespace tilewright {
 namespace {
 
-/// Half a 95 % interval is so many standard deviations.
+/// Standard deviations in half a 95 % interval.
 constexpr double kOf95 = 1.959964;
 
 /// Standard deviation of a time's logarithm, from its widened interval.
@@ -23,7 +23,7 @@ double deviation(const Trial& trial) {
   return std::log(interval.high_ns / interval.low_ns) / (2 * kOf95);
 }
 
-/// That so slow a b comes of the noise alone.
+/// The probability that noise alone makes b this slow.
 double chance(const Trial& a, const Trial& b) {
   const double slower = std::log(b.timing->median_ns / a.timing->median_ns);
   return std::erfc(slower / std::hypot(deviation(a), deviation(b)) / std::sqrt(2.0)) / 2;
@@ -81,7 +81,7 @@ std::vector<GateJudgement> judge_gate(const std::vector<GatePair>& pairs, const 
     of.p = chance(*pairs[i].a, *pairs[i].b);
     decided.push_back(i);
   }
-  // Holm: the k-th smallest counts as often as there are that are no smaller, and no less than those before it.
+  // Holm: the k-th smallest is multiplied by the number of those not smaller, and is at least its predecessor.
   std::stable_sort(decided.begin(), decided.end(),
                    [&](std::size_t left, std::size_t right) { return *judgements[left].p < *judgements[right].p; });
   double before = 0;

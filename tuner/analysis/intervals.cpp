@@ -6,8 +6,7 @@
 namespace tilewright {
 namespace {
 
-// Half widths, as shares of the median: rounds of one look differ by 0.1 to 0.5 %, looks at different moments by the
-// clock.
+// Half widths as shares of the median: rounds of one look differ by 0.1 to 0.5 %, separate looks by clock drift.
 constexpr double kBriefDoubt = 0.01;
 constexpr double kWholeDoubt = 0.004;
 

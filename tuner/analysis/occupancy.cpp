@@ -14,7 +14,7 @@ constexpr std::int64_t kRegisterUnit = 256;
 constexpr std::int64_t kSharedUnit = 128;
 constexpr std::int64_t kSharedOfSystem = 1024;
 
-/// CUDA C++ Programming Guide, technical specifications: resident blocks an SM.
+/// Resident blocks per SM, from the technical specifications of the CUDA C++ Programming Guide.
 std::int64_t most_blocks(int compute_capability) {
   switch (compute_capability) {
     case 75:

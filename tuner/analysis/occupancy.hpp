@@ -6,21 +6,21 @@
 
 #include "cache/model/device_facts.hpp"
 
-/// The warps of a kernel that an SM can hold, of the most that it could hold: by compiler and launch, with no device
-/// opened. Pure.
+/// The share of an SM's warps that a kernel can occupy, from compiler figures and launch, without opening a device.
+/// Pure.
 namespace tilewright {
 
 struct BlockNeeds {
   std::int64_t threads = 0;
-  /// A thread.
+  /// Per thread.
   int registers = 0;
-  /// Static and dynamic, a block.
+  /// Static and dynamic, per block.
   std::int64_t shared_bytes = 0;
 };
 
-/// 0.5: half of the warps. By the rules of allocation of compute capabilities 7.x to 12.x (registers in units of 256 a
-/// warp and on each of four parts of an SM; shared memory in units of 128 bytes with 1 KiB of the system's own for each
-/// block from 8.0 on). Nothing for the emulator, for what fits in no SM, and where a figure is not known.
+/// 0.5 means half of the warps. Follows the allocation rules of compute capabilities 7.x to 12.x: registers in units of
+/// 256 per warp, on each of four SM partitions; shared memory in units of 128 bytes, plus 1 KiB of system memory per
+/// block from 8.0 on. Nullopt for the emulator, if no block fits on an SM, or if a figure is unknown.
 [[nodiscard]] std::optional<double> occupancy(const BlockNeeds& block, const DeviceFacts& device);
 
 }  // namespace tilewright

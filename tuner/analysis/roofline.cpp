@@ -6,9 +6,9 @@
 namespace tilewright {
 namespace {
 
-// Both rate and time are measured: what is a hair above the rate runs in fp32 all the same.
+// Both rate and time are measured, so a problem slightly above the rate still runs in fp32.
 constexpr double kMostInFp32 = 1.05;
-// Two medians of one kernel differ by so much between two sweeps.
+// Two medians of one kernel differ by up to this between two sweeps.
 constexpr double kMostOfCopies = 1.02;
 double ceiling_ns(const Roofline& roofline) { return roofline.ceiling ? roofline.ceiling->best_ns() : 0; }
 

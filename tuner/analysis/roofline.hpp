@@ -11,54 +11,54 @@
 #include "tuner/analysis/ceilings.hpp"
 #include "tuner/definition/definition.hpp"
 
-/// A time under the measured ceilings of its device: the bytes moved and operations computed, their bound, and the
-/// share of the ceiling (docs/measuring.md). Values; pure but for `roofline_of`, which reads the cache.
+/// Relates a time to its device's measured ceilings: bytes moved, operations computed, their bound, and the share of
+/// the ceiling (docs/measuring.md). Values; pure except `roofline_of`, which reads the cache.
 namespace tilewright {
 
-/// The roofline of a problem on a device; nothing where a value is not known.
+/// The roofline of a problem on a device. Unknown values are nullopt.
 struct Roofline {
   /// Bytes by the op's definition.
   std::optional<std::int64_t> bytes{};
   std::optional<std::int64_t> flops{};
-  /// The ceiling of the same bytes in the same ratio on the same device, from the curve of its copies.
+  /// The ceiling for the same bytes and ratio on the same device, from the curve of its copies.
   std::optional<Ceiling> ceiling{};
-  /// The device's rate of the unit that the problem's operations run on, or of fp32 where that one was not measured.
+  /// The device's rate of the problem's unit, or of fp32 if that was not measured.
   std::optional<ComputeRate> rate{};
-  /// Bytes and operations are the mean over so many kinds of data, and a time is of all of them.
+  /// The number of kinds of data over which bytes, operations and times are means.
   std::int64_t draws = 1;
 };
 
-/// Nothing is known where `definition` is null or of another interface.
+/// All values are unknown if `definition` is null or has another interface.
 [[nodiscard]] Roofline roofline_of(Ceilings& ceilings, const OpDefinition* definition,
                                    const std::string& interface_hash, const Problem& problem,
                                    const std::string& fingerprint, MeasureMode mode);
 
-/// The bound that most of a time is spent on.
+/// What takes most of a time.
 enum class Bound : std::uint8_t {
   launch,   ///< within twice an empty launch's time
-  memory,   ///< its intensity is below the ridge point: moving the bytes takes longer than computing
-  compute,  ///< above it
+  memory,   ///< intensity up to the ridge point: moving the bytes takes longer than computing
+  compute,  ///< intensity above it
 };
-/// "launch", "memory", "compute".
+/// As "launch", "memory", "compute".
 [[nodiscard]] std::string_view name(Bound bound) noexcept;
 
-/// Operations for each byte; nothing where either is not known.
+/// Operations per byte; nullopt if either is unknown.
 [[nodiscard]] std::optional<double> intensity_of(const Roofline& roofline);
-/// The intensity at which the rate and the ceiling take the same time; nothing where either is not known.
+/// The intensity at which rate and ceiling take the same time; nullopt if either is unknown.
 [[nodiscard]] std::optional<double> ridge_of(const Roofline& roofline);
-/// Nothing where what it needs is not known.
+/// Nullopt if a needed value is unknown.
 [[nodiscard]] std::optional<Bound> bound_of(const Roofline& roofline, const Timing* timing);
 
-/// The measured ceiling's time over this one; nothing where either is not known.
+/// The measured ceiling's time over this one; nullopt if either is unknown.
 [[nodiscard]] std::optional<double> share_of_memory(const Roofline& roofline, double time_ns);
-/// Operations a second over the rate. Beyond 1 for what tensor cores do where the rate is that of fp32.
+/// Operations per second over the rate. Above 1 for tensor cores if only the fp32 rate is known.
 [[nodiscard]] std::optional<double> share_of_compute(const Roofline& roofline, double time_ns);
-/// The share of the ceiling that bounds the time. Nothing where launching bounds it, or where the ceiling cannot be its
-/// own: it computes faster than in fp32, or moves its bytes faster than any copy did.
+/// The share of the bounding ceiling. Nullopt if launching bounds the time, or if the ceiling does not apply: the
+/// problem computes faster than fp32, or moves its bytes faster than any copy.
 [[nodiscard]] std::optional<double> share_of_ceiling(const Roofline& roofline, const Timing* timing);
-/// Not bound by compute, and more than 2 % faster than the ceiling.
+/// Not bound by compute or launching, and more than 2 % faster than the ceiling.
 [[nodiscard]] bool beyond_copies(const Roofline& roofline, const Timing* timing);
-/// Bound by compute, and faster than the device's fp32 rate, which is the one that is known.
+/// Bound by compute, and faster than the device's fp32 rate, the only known rate.
 [[nodiscard]] bool beyond_fp32(const Roofline& roofline, const Timing* timing);
 
 }  // namespace tilewright
