@@ -12,7 +12,7 @@ namespace tilewright {
 namespace {
 
 constexpr int kMostRetakes = 3;
-// A process that ends takes some tenths of a second, as does a GPU that cools by a degree.
+// A process needs some tenths of a second to end, as does a GPU to cool by a degree.
 constexpr std::chrono::milliseconds kFirstWait{100};
 constexpr std::chrono::milliseconds kPoll{20};
 

@@ -6,10 +6,9 @@
 
 #include "cache/model/records.hpp"
 
-/// Watches over measurements: what comes from outside and spoils a time (another process on the GPU, a slowdown that
-/// protects the hardware) is noticed by readings before and after it, and the measurement is taken again, within a
-/// bound (docs/measuring.md). The software power cap is how a GPU that computes without a pause lives: it is recorded
-/// and no more.
+/// Repeats measurements that are disturbed from outside (another process on the GPU, a slowdown that protects the
+/// hardware), a limited number of times. Readings before and after each show this (docs/measuring.md). The software
+/// power cap is normal for a GPU that computes without pause: it is only recorded. For the device's thread.
 namespace tilewright {
 
 /// Bits of nvmlClocksEventReasons.
@@ -25,31 +24,31 @@ enum class ClockReason : std::uint64_t {
   display_clocks = 0x100,
 };
 
-/// Their names, with commas between them: "software power cap, idle"; empty for none.
+/// Their names, separated by commas: "software power cap, idle"; empty for none.
 [[nodiscard]] std::string clock_reasons_text(std::uint64_t reasons);
 
-/// The disturbance of a time between these readings, in words; empty when none is known.
+/// Describes the disturbance between these readings; empty if there is none.
 [[nodiscard]] std::string disturbance(const DeviceReadings& before, const DeviceReadings& after);
 
 class DisturbanceWatch {
  public:
-  /// `read` gives the device's readings now. `interrupted` (may be empty) is asked while it waits for calm.
+  /// `read` returns the device's current readings. `interrupted` (may be empty) is called while it waits.
   DisturbanceWatch(std::function<DeviceReadings()> read, std::function<bool()> interrupted)
       : read_(std::move(read)), interrupted_(std::move(interrupted)) {}
 
   struct Seen {
-    /// Readings of the measurement that stands: clocks after it, reasons of both ends.
+    /// Readings of the final measurement: the clocks after it, the reasons of both ends.
     DeviceReadings readings;
-    /// Why it could not be had clean; empty when it was.
+    /// Why no clean measurement was possible; empty if it was.
     std::string disturbed;
     int retakes = 0;
   };
-  /// Calls `measure`, and again while it is disturbed: three times at most, after waits that grow. Once that was in
-  /// vain, later calls measure once, until one is clean: a process that stays must not make a sweep four times as long.
+  /// Calls `measure`, and again while disturbed, at most three times, after growing waits. After that fails, later
+  /// calls measure once until one is clean: a lasting process must not make a sweep four times as long.
   [[nodiscard]] Seen over(const std::function<void()>& measure);
 
  private:
-  /// False when interrupted.
+  /// Returns false if interrupted.
   [[nodiscard]] bool wait(int retake) const;
 
   std::function<DeviceReadings()> read_;

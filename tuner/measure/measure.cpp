@@ -12,7 +12,7 @@
 namespace tilewright {
 namespace {
 
-// Fewer would have an interval that means nothing, whatever the budget says.
+// Fewer rounds give a meaningless interval, whatever the budget.
 constexpr int kFewestRounds = 3;
 
 bool settled(const std::vector<double>& rounds, const StopRule& rule) {
@@ -21,15 +21,15 @@ bool settled(const std::vector<double>& rounds, const StopRule& rule) {
   return (timing.high_ns - timing.low_ns) / 2 <= rule.relative_interval * timing.median_ns;
 }
 
-// What a GPU computes for a byte before power, and not memory, is its bound: far below the ridge of tensor cores (some
-// 200), far above that of what memory bounds (under 10).
+// Operations per byte above which power, not memory, bounds a GPU: far below the ridge of tensor cores (some 200), far
+// above memory-bound problems (under 10).
 constexpr std::int64_t kComputeBoundFlopsPerByte = 32;
 constexpr int kRestOfComputeBound = 2;
 constexpr std::chrono::nanoseconds kLongestRest = std::chrono::milliseconds(100);
-// In a round that takes so long, what is loaded and translated once does not show.
+// In a round this long, one-time loading and translation do not show.
 constexpr std::chrono::nanoseconds kLongRound = std::chrono::milliseconds(100);
 
-/// A round, and the rest after it.
+/// Runs a round, and rests after it.
 double run_and_rest(Rounds& rounds, int rest) {
   const auto begin = std::chrono::steady_clock::now();
   const double value = rounds.run();
@@ -47,7 +47,7 @@ int rest_for(const DeviceFacts& device, std::int64_t flops, std::int64_t bytes) 
 
 StopRule sustained(StopRule rule) {
   rule.load = std::chrono::seconds(1);
-  // A config is never given up: that it is slow now says what is asked.
+  // Does not give up: the question is how slow a config is now.
   rule.give_up_ns = 0;
   return rule;
 }
@@ -62,7 +62,7 @@ Timing measure(Rounds& rounds, const StopRule& asked, const std::function<bool()
   std::vector<double> values;
   if (stopped()) return {};
   const auto hopeless = [&](double value) { return rule.give_up_ns > 0 && value > rule.give_up_ns; };
-  // The first round pays for what is loaded and translated once, so it counts only where it says enough.
+  // The first round includes one-time loading and translation, so it counts only if it is long enough.
   const auto begin = std::chrono::steady_clock::now();
   const double first = run_and_rest(rounds, rule.rest);
   if (hopeless(first)) return summarise({first});
@@ -95,7 +95,7 @@ std::vector<Timing> measure_together(std::span<Rounds* const> rounds, const Stop
     for (Rounds* each : rounds) {
       if (!stopped()) turn.push_back(run_and_rest(*each, rule.rest));
     }
-    // A turn that was cut short is nobody's.
+    // An incomplete turn counts for none.
     if (turn.size() < rounds.size()) break;
     for (std::size_t i = 0; i < rounds.size(); ++i) values[i].push_back(turn[i]);
     ++turns;

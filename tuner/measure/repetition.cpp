@@ -8,11 +8,11 @@
 namespace tilewright {
 namespace {
 
-// Bounds of a graph: what is longer takes long to make and tells no more. Sets beyond this number would each be used
-// once a round at most, and then the device clears its cache before the round (docs/measuring.md).
+// Limits of a graph: longer ones take long to make and tell no more. With more sets each is used at most once per
+// round, and the device clears its cache before the round (docs/measuring.md).
 constexpr int kMostLaunches = 1024;
 constexpr int kMostSets = 1024;
-// Of the free memory, what input sets may take: the rest is for workspaces and references.
+// The share of free memory for input sets. The rest is for workspaces and references.
 constexpr double kMemoryShare = 0.8;
 
 }  // namespace
@@ -20,7 +20,7 @@ constexpr double kMemoryShare = 0.8;
 int launches_for(double estimate_ns, std::chrono::nanoseconds target, int input_sets) {
   const int sets = std::max(input_sets, 1);
   const double wanted = estimate_ns > 0 ? std::ceil(static_cast<double>(target.count()) / estimate_ns) : kMostLaunches;
-  // Whole turns of the rotation: each set counts alike, and the next round begins where the sets are coldest.
+  // Whole turns of the rotation: each set counts equally, and the next round begins with the coldest set.
   const int most_turns = std::max(kMostLaunches / sets, 1);
   const double turns = std::round(std::min(wanted, double{kMostLaunches}) / sets);
   return sets * std::clamp(static_cast<int>(turns), 1, most_turns);

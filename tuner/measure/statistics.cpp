@@ -9,11 +9,11 @@
 namespace tilewright {
 namespace {
 
-/// How many of `count` sorted samples lie outside the 95 % interval of the median at each end.
+/// The number of sorted samples outside the median's 95 % interval at each end.
 ///
-/// The number of samples below the true median is Binomial(count, 1/2), whatever the distribution. The interval from
-/// the (k+1)-th smallest to the (k+1)-th largest misses the median with probability 2·P(X ≤ k), so k is the largest
-/// number for which that is at most 5 %. Fewer than 6 samples have no such k: then nothing is left out.
+/// The number of samples below the true median is Binomial(count, 1/2) for all distributions. The interval from the
+/// (k+1)-th smallest to the (k+1)-th largest misses the median with probability 2·P(X ≤ k), so k is the largest number
+/// for which that is at most 5 %. Below 6 samples no k qualifies, and the result is 0.
 std::size_t outside_at_each_end(std::size_t count) {
   const double n = static_cast<double>(count);
   double tail = 0;
