@@ -10,23 +10,23 @@
 namespace tilewright {
 namespace {
 
-// All of these err on the fast side: a bound must never be too high. What a launch takes at least, however small; the
-// fastest kernels of an H200 take 1.3 µs. It counts for every config alike, and so keeps small problems from being told
-// apart by what is lost in it.
+// All of these err on the fast side, because a bound must not be too high. This is the least time of any launch; the
+// fastest kernels of an H200 take 1.3 µs. It counts for all configs alike, so small problems are not pruned by small
+// losses.
 constexpr double kLaunchNs = 2000;
-// Bits a nanosecond that a pin of memory brings: HBM (wide buses) and GDDR.
+// Bits per nanosecond of a memory pin: HBM (wide buses) and GDDR.
 constexpr double kWidePinRate = 8;
 constexpr double kNarrowPinRate = 32;
 constexpr int kWideBus = 1024;
-// A multiprocessor takes 64 bytes a clock from L2, at 2 GHz.
+// A multiprocessor reads 64 bytes per clock from L2, at 2 GHz.
 constexpr double kBytesPerSmNs = 128;
-// Before a byte is there, from memory and from L2.
+// The latency of memory and of L2.
 constexpr double kMemoryLatencyNs = 500;
 constexpr double kCacheLatencyNs = 200;
-// Twice what the tensor cores of a multiprocessor do with 16-bit types at 2 GHz.
+// Twice what a multiprocessor's tensor cores do with 16-bit types at 2 GHz.
 constexpr double kFlopsPerSmNs = 16384;
 constexpr double kFlopsPerSmNsFrom100 = 32768;
-// A thread that waits holds 64 registers for what it waits for, at most; what the compiler gave it is the better bound.
+// Bytes in flight per thread: at most 64 registers wait for data. The compiler's figure is the better bound.
 constexpr double kFlightOfThread = 256;
 constexpr std::int64_t kBytesOfRegister = 4;
 constexpr std::int64_t kMostBlocksPerSm = 32;
@@ -51,7 +51,7 @@ TimeBound bound_of_kernel(const PlannedKernel& kernel, const Work& work, double 
   const std::int64_t busiest = (bound.blocks + device.sm_count - 1) / device.sm_count;
   bound.resident = std::min(blocks_per_sm(kernel, device, compiled), busiest);
   bound.threads = bound.resident * product(kernel.block);
-  // As if so many multiprocessors were at work all the time.
+  // The equivalent number of multiprocessors that work all the time.
   const double at_work = static_cast<double>(bound.blocks) / static_cast<double>(busiest);
 
   const bool counted = compiled != nullptr && compiled->registers > 0;
@@ -106,7 +106,7 @@ Residency likely_residency(const DeviceFacts& device) {
           }};
 }
 
-// Which of several kernels moves the op's bytes is not known: the one that is bound the least might move them all.
+// Which kernel moves the op's bytes is unknown; the one with the least bound might move them all.
 std::optional<TimeBound> bound_of(std::span<const PlannedKernel> kernels, const Work& work, double padding,
                                   const DeviceFacts& device, std::span<const KernelFacts> compiled) {
   if (!is_known(device) || kernels.empty()) return std::nullopt;

@@ -22,7 +22,7 @@ Pruner::Pruner(const PruneSetting& setting, const std::vector<Entrant>& entrants
     planned.config = entrant.config->text();
     planned.is_base = *entrant.config == setting.base;
     planned.padding = padding_of(*entrant.recipe, *entrant.config, *setting.problem, device_);
-    // A grid that the likely residency makes too large says nothing of the real one: then there is no bound.
+    // A grid illegal under the likely residency may be legal under the real one, so it gives no bound.
     auto plan = make_plan(*setting.interface, *entrant.recipe, *entrant.config, *setting.problem, device_, &residency);
     if (auto* legal = std::get_if<LaunchPlan>(&plan)) {
       planned.kernels = std::move(legal->kernels);

@@ -8,24 +8,24 @@
 
 #include "tuner/prune/bound.hpp"
 
-/// Prunes the configs of a problem that cannot win: before compiling by the bound of their launch plans, after it by
-/// the compiler's figures. Each verdict is a reason in words and figures (docs/tuning.md). Pure.
+/// Prunes a problem's configs that cannot win: before compiling by the bound of their launch plans, afterwards by the
+/// compiler's figures. Each verdict is a reason in words and figures (docs/tuning.md). Pure.
 namespace tilewright {
 
-/// A config is left out when its bound is this many times that of the yardstick. Chosen so that no config within a
-/// tenth of the best is left out in any recording.
+/// A config is pruned if its bound is more than this multiple of the yardstick's. Chosen so that no recording loses a
+/// config within a tenth of its best.
 inline constexpr double kHopelessBound = 1.3;
-/// The yardstick is the config with the eighth least bound, not the one with the least: some may turn out not to
-/// compile, and where there are no more than these, nothing is left out.
+/// The yardstick is the config with the eighth least bound, because some may not compile. With no more configs than
+/// this, none is pruned.
 inline constexpr std::size_t kYardstick = 8;
 
-/// A problem as a pruner sees it. Its pointers must be valid while a pruner is made.
+/// A pruner's problem. The pointers must be valid while a pruner is made.
 struct PruneSetting {
   const OpInterface* interface = nullptr;
   const Problem* problem = nullptr;
   DeviceFacts device;
   Work work;
-  /// The op's fallback, which is never left out: it must serve.
+  /// The op's fallback, which is not pruned: it must serve.
   Config base;
 };
 
@@ -36,15 +36,15 @@ class Pruner {
     const ImplementationRecipe* recipe = nullptr;
   };
 
-  /// Takes the configs that are legal.
+  /// `entrants` are the legal configs.
   Pruner(const PruneSetting& setting, const std::vector<Entrant>& entrants);
 
-  /// Why a config need not be compiled; nothing when it must be tried.
+  /// Why a config need not be compiled; nullopt if it must be tried.
   [[nodiscard]] std::optional<std::string> before_compiling(std::size_t entrant) const;
-  /// Why a config need not be measured, by what the compiler said of its kernels.
+  /// Why a config need not be measured, by the compiler's figures; nullopt if it must be tried.
   [[nodiscard]] std::optional<std::string> after_compiling(std::size_t entrant,
                                                            const std::vector<KernelFacts>& compiled) const;
-  /// The bound of a config in nanoseconds; nothing where it is not known.
+  /// A config's bound in nanoseconds; nullopt if unknown.
   [[nodiscard]] std::optional<double> bound_ns(std::size_t entrant) const;
 
  private:

@@ -4,17 +4,16 @@
 #include <string>
 #include <string_view>
 
-/// The words of verdicts: the reason of a trial that was pruned begins with what left it out and a colon.
+/// The wording of verdicts: a pruned trial's reason begins with the cause and a colon. Pure.
 namespace tilewright {
 
 inline constexpr std::string_view kPrunedByModel = "model";
 inline constexpr std::string_view kPrunedForOccupancy = "occupancy";
 
-/// One of these; empty where the reason is in another's words.
+/// The cause, or empty if the reason has other wording.
 [[nodiscard]] std::string_view pruned_by(std::string_view reason);
 
-/// The kind of a prune, for counts: the same words for all configs left out for the same reason, "pruned before
-/// compiling: …".
+/// The kind of a prune, for counts: "pruned before compiling: …". Equal for all configs pruned for one cause.
 [[nodiscard]] std::string kind_of_prune(std::string_view reason);
 
 }  // namespace tilewright
