@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Google Benchmark in front of `tilewright bench`, which starts this program and answers its questions: it names
-// benchmarks and times them, this one chooses how often, and reports. Started by hand it has nothing to ask.
+// Google Benchmark for `tilewright bench`, which starts this program and answers its requests. tilewright names and
+// times the benchmarks; this program chooses how often, and reports. It cannot run alone.
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
@@ -19,13 +19,13 @@
 namespace tilewright {
 namespace {
 
-/// Of its flags Google Benchmark itself says what is wrong, and ends the program: not as if all were well.
+/// Google Benchmark explains wrong flags, and this ends the program with an error.
 [[noreturn]] void refuse_flags() {
   benchmark::PrintDefaultHelp();
   std::exit(2);
 }
 
-/// The value of one of Google Benchmark's flags, which the environment may have instead, as it reads them.
+/// The value of a Google Benchmark flag, or of its environment variable, as Google Benchmark reads them.
 std::string flag(const std::vector<std::string>& words, const std::string& name) {
   const std::string start = "--" + name + "=";
   for (auto word = words.rbegin(); word != words.rend(); ++word) {
@@ -37,12 +37,12 @@ std::string flag(const std::vector<std::string>& words, const std::string& name)
   return value != nullptr ? value : "";
 }
 
-/// Asks for as many rounds as make the iterations, and tells their times. `launches` of a round are kept from call to
-/// call.
+/// Requests as many rounds as make up the iterations, and reports their times. `launches` (per round) keeps its value
+/// between calls.
 void run(benchmark::State& state, const Channel& parent, std::size_t index, const std::string& label,
          benchmark::IterationCount& launches) {
   state.SetLabel(label);
-  // A repetition that failed has as many iterations as the others: Google Benchmark insists on it.
+  // A failed repetition must have as many iterations as the others, as Google Benchmark requires.
   const auto fail = [&](const std::string& reason) {
     while (launches > 0 && state.KeepRunningBatch(launches)) {
     }
@@ -94,7 +94,7 @@ int serve(const Channel& parent) {
   }
   DeviceTimes shown(*benchmark::CreateDefaultDisplayReporter());
   DeviceTimes kept(*in_file);
-  // It has said why there are none: no name matches, or the expression is wrong.
+  // It has reported the cause: no name matches, or the expression is wrong.
   if (benchmark::RunSpecifiedBenchmarks(&shown, to_file ? &kept : nullptr) == 0) return 2;
   benchmark::Shutdown();
   std::string lost;

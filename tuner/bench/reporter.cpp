@@ -54,7 +54,7 @@ void DeviceTimes::Finalize() {
 
 std::unique_ptr<benchmark::BenchmarkReporter> file_reporter(const std::string& form) {
   if (form == "console") return std::make_unique<benchmark::ConsoleReporter>(benchmark::ConsoleReporter::OO_None);
-  // Its authors mean to take it away; as long as their flag has the word, it is to be had.
+  // CSVReporter is deprecated, but the flag still offers csv.
   BENCHMARK_DISABLE_DEPRECATED_WARNING
   if (form == "csv") return std::make_unique<benchmark::CSVReporter>();
   BENCHMARK_RESTORE_DEPRECATED_WARNING

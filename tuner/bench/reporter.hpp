@@ -7,10 +7,9 @@
 #include <string>
 #include <vector>
 
-/// Google Benchmark's reporters, told what is true of times that were measured elsewhere. The processor's time is that
-/// of the program which only reports: in its place stands the device's, as in an export, so that compare.py sets like
-/// against like. And how Google Benchmark was built, which it warns of, plays no part in them. People read shares as
-/// percents, beside a run: its console has "5.25551m" for 0.5 %.
+/// Corrects Google Benchmark's reporters for times measured elsewhere. The device's time replaces the processor's time
+/// of this program, as in an export, so that compare.py compares like with like. The warning about Google Benchmark's
+/// build is dropped. On the console, shares are percentages beside a run, instead of "5.25551m" for 0.5 %.
 namespace tilewright {
 
 class DeviceTimes : public benchmark::BenchmarkReporter {
@@ -22,7 +21,7 @@ class DeviceTimes : public benchmark::BenchmarkReporter {
   void ReportRuns(const std::vector<Run>& runs) override;
   void Finalize() override;
 
-  /// False where the report, or a part of it, got lost: its disk is full, say. After Finalize().
+  /// False if part of the report was lost, for example on a full disk. Call after Finalize().
   [[nodiscard]] bool written() const noexcept { return written_; }
 
  private:
@@ -31,7 +30,7 @@ class DeviceTimes : public benchmark::BenchmarkReporter {
   bool written_ = true;
 };
 
-/// The writer of the file of --benchmark_out in this form: console, json or csv.
+/// The writer of the --benchmark_out file in this form: console, json or csv.
 [[nodiscard]] std::unique_ptr<benchmark::BenchmarkReporter> file_reporter(const std::string& form);
 
 }  // namespace tilewright
