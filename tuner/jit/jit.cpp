@@ -39,7 +39,7 @@ std::vector<std::filesystem::path> folders_of(std::string_view text) {
   return folders;
 }
 
-/// The file that this code is in.
+/// The file that contains this code.
 std::filesystem::path this_library() {
   Dl_info info{};
   if (::dladdr(reinterpret_cast<const void*>(&this_library), &info) == 0 || info.dli_fname == nullptr) {
@@ -50,7 +50,7 @@ std::filesystem::path this_library() {
   return info.dli_fname;
 }
 
-/// Opened once a process: NVRTC, and the definitions that were asked for. Belongs to who holds the lock.
+/// NVRTC and the requested definitions, opened once per process. Guarded by turn().
 class Workshop {
  public:
   CompileResult compile(const Request& request) {
@@ -75,7 +75,7 @@ class Workshop {
     const OpDefinition* definition;
     const Implementation* implementation;
   };
-  /// Those that the cache was tuned with; throws when they are not there.
+  /// The sources that the cache was tuned with. Throws Error if they are not found.
   Sources sources_of(const Request& request, const Config& config) {
     const bool was_read_before = catalogues_.count(request.ops) != 0;
     try {
@@ -83,7 +83,7 @@ class Workshop {
     } catch (const Error&) {
       if (!was_read_before) throw;
     }
-    // The ops may have been replaced since, and the cache with them.
+    // The ops and the cache may have been replaced since.
     catalogues_.erase(request.ops);
     return sources_in(catalogue_of(request.ops), request, config);
   }
@@ -112,12 +112,12 @@ class Workshop {
     return *compiler_;
   }
 
-  /// By the folders of user's ops.
+  /// By the folders of the user's ops.
   std::map<std::string, std::unique_ptr<Catalogue>> catalogues_;
   std::unique_ptr<NvrtcCompiler> compiler_;
 };
 
-/// Never destroyed: NVRTC may be gone when a process ends.
+/// Not destroyed, because NVRTC may be unloaded before static destructors run.
 Workshop& workshop() {
   static Workshop* const kOnly = new Workshop;
   return *kOnly;
