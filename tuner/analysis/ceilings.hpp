@@ -15,8 +15,8 @@
 /// The measured bounds of all kernels on a device: memory copies and compute rates (docs/measuring.md).
 namespace tilewright {
 
-/// The least measured time to move bytes, by size. A copy bounds copies of fewer bytes and, at equal size, copies with
-/// a smaller share of writes. Interpolates linearly between sizes. A value.
+/// The least measured time to move bytes, by size. A copy bounds copies of no more bytes and no larger share of writes.
+/// Interpolates linearly between sizes. A value.
 class CopyCurve {
  public:
   CopyCurve() = default;

@@ -24,7 +24,7 @@ constexpr double kSurelyComputes = 32;
 /// A device's measurements, for predictions.
 struct Measured {
   std::vector<Ceiling> copies;
-  /// In fp32.
+  /// The fp32 rate.
   std::optional<ComputeRate> rate;
 
   /// The time to move a line's bytes, by the measured copy of the nearest size with its read/write ratio, or of any
@@ -103,7 +103,7 @@ void predict(FusionAccount& account, const Measured& ceilings) {
   at_least(account.fused);
 }
 
-/// Of the config that serves the problem: the winner, else the op's base.
+/// Shared bytes per block of the config that serves the problem: the winner, else the op's base.
 std::optional<std::int64_t> shared_used(const OpDefinition& definition, const FusionAccount& account) {
   const Config& config = account.fused.trial ? account.fused.trial->config : definition.base;
   const auto& all = definition.implementations;

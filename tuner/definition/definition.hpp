@@ -38,7 +38,7 @@ struct Implementation {
   std::string hash;
 };
 
-/// [atol, rtol] that every element must meet, or [atol, rtol, norm].
+/// [atol, rtol] that each element must meet, or [atol, rtol, norm].
 struct Tolerance {
   double absolute = 0;
   double relative = 0;

@@ -20,8 +20,7 @@ class Race final : public Strategy {
  public:
   explicit Race(const SearchSpace& space) : space_(space), observations_(space), order_(by_merit(space)) {}
 
-  /// A brief look at each candidate; a whole one at the base, to which speed-ups refer. The leaders then meet in the
-  /// final.
+  /// A brief look at each candidate; a whole one at the base, to which speed-ups refer. Leaders meet in the final.
   [[nodiscard]] std::vector<Look> ask(std::size_t most) const override {
     std::vector<Look> looks = whole_looks({}, observations_, space_, most);
     const double best = fastest(false);

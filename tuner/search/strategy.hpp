@@ -17,7 +17,6 @@
 /// (docs/tuning.md).
 namespace tilewright {
 
-/// One look at one candidate.
 struct Look {
   std::size_t candidate = 0;
   LookLength length = LookLength::whole;

@@ -30,7 +30,6 @@ class DeviceRunner {
   [[nodiscard]] DeviceGroup& group() noexcept { return group_; }
 
  private:
-  /// A work item in flight.
   struct ActiveItem {
     DeviceGroup::WorkItem item;
     /// The current step, whether it has begun, and whether its search is over.

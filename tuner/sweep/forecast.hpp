@@ -19,12 +19,12 @@ namespace tilewright {
 enum class CacheState : std::uint8_t {
   fresh,    ///< nothing is left to try
   partial,  ///< some configs are known, and some are left to try
-  stale,    ///< a winner without valid trials: the driver, compiler, version or source differs
+  stale,    ///< a winner without valid trials: the driver, compiler or source differs
   unknown,  ///< nothing
 };
 [[nodiscard]] std::string_view name(CacheState state) noexcept;
 
-/// Of one problem on one device.
+/// The forecast of one problem on one device.
 struct Forecast {
   Problem problem;
   CacheState state = CacheState::unknown;

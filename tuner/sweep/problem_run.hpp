@@ -27,7 +27,8 @@
 /// other problems are measured. It holds device memory only from its first trial to its end. Guarded by the sweep lock.
 namespace tilewright {
 
-/// The settings that all problems of a sweep share on devices of one model. Pointers must outlive them.
+/// The settings that all problems of a sweep share on devices of one model. They and their pointers must outlive the
+/// problems.
 struct SweepSetting : SearchOptions {
   /// Facts that all devices of the group share.
   DeviceFacts facts;

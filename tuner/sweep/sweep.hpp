@@ -39,7 +39,7 @@ struct SweepRequest : SearchOptions {
   int jobs = 0;
   /// By problem key, the texts of the only configs to consider. Problems without an entry consider all.
   std::map<std::string, std::set<std::string>> only;
-  /// If there are any for a device, its other problems are skipped.
+  /// If there are any, each device skips its problems without a recheck.
   Rechecks rechecks;
   /// For the whole sweep; each problem gets its share of the rest. 0: no limit.
   std::chrono::nanoseconds budget{0};
