@@ -46,7 +46,7 @@ struct Sample {
   std::optional<Formula> to{};
   /// The value of one element in eight of a "range", at random.
   std::optional<Formula> sometimes{};
-  /// Of "made".
+  /// The maker, if `fill` is "made".
   std::optional<MadeInput> made{};
 };
 

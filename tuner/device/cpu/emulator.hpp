@@ -16,8 +16,8 @@
 
 /// The CPU emulator: runs a kernel that the host's C++ compiler made (compile/host_compiler.hpp), with one fiber per
 /// CUDA thread. Blocks run one after the other, blocks of a cluster together. docs/emulator.md says what it models. Any
-/// number of OS threads may launch at once, also of one module. Each keeps its own stacks; their memory grows to its
-/// largest block and is freed when it ends.
+/// number of OS threads may launch at once, also of one module. Each keeps its own stacks until it ends; their memory
+/// grows to its largest block.
 namespace tilewright {
 
 /// A loaded module. Immutable; its last owner unloads it.
@@ -85,7 +85,7 @@ struct EmulatedOutcome {
 /// As "deadlock", "timed out", "misaligned access"…
 [[nodiscard]] std::string_view to_string(EmulatedOutcome::Status status) noexcept;
 
-/// Runs the launch to its end on the calling OS thread. Kernel faults are outcomes. Throws DeviceError only if the host
+/// Runs the launch to its end on the calling OS thread. Kernel faults are outcomes. Throws DeviceError if the host
 /// refuses memory for stacks. A wild pointer in a kernel is a segmentation fault of this process.
 [[nodiscard]] EmulatedOutcome run(const EmulatorModule& module, const EmulatedLaunch& launch);
 

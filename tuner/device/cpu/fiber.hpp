@@ -19,7 +19,7 @@ struct Block;
 /// What a stopped thread waits for. `waited_number` and `waited_object` say which one.
 enum class Waiting : std::uint8_t { nothing, warp, barrier, mbarrier, cluster };
 
-/// The fields of a switch come first: they share a cache line beside the view and the context.
+/// Fields that a switch touches come first: they fit one cache line with the view and the context.
 struct alignas(64) Fiber : ThreadView, Context {
   Warp* warp = nullptr;
   void* payload = nullptr;
