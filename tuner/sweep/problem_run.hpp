@@ -62,9 +62,9 @@ class ProblemRun {
   /// left to request.
   bool compile_ahead(std::size_t most);
 
-  /// Call before the first look. Sets the device, and reads neighbouring shapes from the cache. After `deadline`, and
-  /// once a config has a time, no look follows. If anything is left to measure, everything is measured at
-  /// `trial_device`: times of other GPUs, even of the same model, are then discarded.
+  /// Call before the first look. Sets the device, and reads neighbouring shapes from the cache. After `deadline` looks
+  /// end once a config besides the base has a time, or once some failed and the base has one. If anything is left to
+  /// measure, times of other GPUs, even of the same model, are discarded.
   void begin(TrialDevice& trial_device, std::chrono::steady_clock::time_point deadline);
 
   /// Whether the look can be made without waiting for a compiler.
