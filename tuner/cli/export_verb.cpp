@@ -198,7 +198,7 @@ Verb export_verb() {
       {"header", "FILE", "A C++ header, for one GPU; with several in the cache, --device names it."},
       {"pack", "FOLDER",
        "All trials as packs: files of an op, a dtype and an implementation each, that are never changed and that "
-       "`tilewright import` folds into a cache. Those that are there stay."},
+       "`tilewright import` folds into a cache. Those that are there stay; the same trials give the same file."},
       {"csv", "FILE", "All trials, a line each; attributes, dims and parameters in columns of their own."},
       {"jsonl", "FILE", "All trials, a JSON object a line, with the time of each round."},
       {"t4", "FILE", "All trials that were made, in T4."},

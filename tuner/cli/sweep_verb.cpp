@@ -297,8 +297,9 @@ Verb sweep_verb() {
   verb.description = {
       "Every config that is legal for a problem is compiled (each binary once), checked against the op's reference and "
       "measured; each trial is stored as soon as it is made, failures included. What the cache has already is not "
-      "measured again, so a sweep that was interrupted or killed goes on where it stopped. Ends with the table of "
-      "winners.",
+      "measured again, so a sweep that was interrupted or killed goes on where it stopped. On another GPU "
+      "of the model it times all configs anew, and the stored winner stays until it is timed there. Ends with the "
+      "table of winners.",
       "Problems: NAME=VALUES names dims, attributes or dtype, and --shapes says the same in one text. VALUES are lists "
       "(1024,4096) and ranges: 256..32768x2 doubles, 256..1024+256 adds. Every combination is tuned. Where no dims are "
       "given, the grid of the op's definition is; where no dtype is given, the op's first.",

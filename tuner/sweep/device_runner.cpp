@@ -248,7 +248,9 @@ void DeviceRunner::finish_problem(Step& step) {
   summary.unconsidered += step.run->unconsidered();
   summary.pruned += step.run->pruned();
   if (winners->empty()) ++summary.without_winner;
-  if (!winners->empty() && configs_not_reached(winners->front()) > 0) ++summary.cut_short;
+  if (step.run->is_outlasted() || (!winners->empty() && configs_not_reached(winners->front()) > 0)) {
+    ++summary.cut_short;
+  }
   if (step.run->candidates() == 0) {
     summary.refusals.push_back(refusals(*step.definition, step.problem, device_.facts()));
   }

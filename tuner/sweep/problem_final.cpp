@@ -253,7 +253,8 @@ std::optional<std::vector<Winner>> ProblemRun::finish(std::function<bool()> mean
       must_widen_ = true;
       return winners;
     }
-    if (outlasts(stored)) return stored;
+    is_outlasted_ = outlasts(stored);
+    if (is_outlasted_) return stored;
     setting_.store->put_winners(key_, setting_.trial.mode, winners);
     return winners;
   }

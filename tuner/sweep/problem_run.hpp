@@ -88,6 +88,9 @@ class ProblemRun {
   /// After finish(): the former leaders do not stand, nothing was stored, and all configs must be searched.
   [[nodiscard]] bool must_widen() const noexcept { return must_widen_; }
 
+  /// After finish(): the stored winner stands, since this run ended before it timed that config.
+  [[nodiscard]] bool is_outlasted() const noexcept { return is_outlasted_; }
+
   /// Times the winner's config again. For ceilings, which are compared with times of the same run. Nullopt if
   /// interrupted.
   [[nodiscard]] std::optional<Timing> time_again(const Winner& winner);
@@ -218,6 +221,7 @@ class ProblemRun {
   bool told_ = false;
   std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::time_point::max();
   bool must_widen_ = false;
+  bool is_outlasted_ = false;
   /// From finish().
   std::function<bool()> meanwhile_;
   std::string reference_key_;
