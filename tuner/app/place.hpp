@@ -25,7 +25,7 @@ struct Place {
 /// Throws CacheError if others may write the cache, unless TILEWRIGHT_ALLOW_SHARED_CACHE=1. Call it before binaries of
 /// the cache run.
 void require_own_cache(const std::filesystem::path& path);
-/// Whether the file begins as a database does.
+/// Whether the file begins as an SQLite database does.
 [[nodiscard]] bool is_database(const std::filesystem::path& file);
 /// Opens the cache, for requests that work without one. nullopt if there is no file, or if the default cache cannot be
 /// used; then `why` has the reason. Throws CacheError if a named cache exists and cannot be used.

@@ -40,7 +40,7 @@ struct Pulled {
   /// The link that applications open.
   std::filesystem::path file;
   std::string hash;
-  /// The channel's manifest.
+  /// The channel's manifest; nullopt if a snapshot is pinned, or no manifest is known.
   std::optional<Manifest> manifest{};
   /// Why nobody answered.
   std::string why{};

@@ -28,7 +28,7 @@ struct Work {
 /// nullopt for any other words.
 [[nodiscard]] std::optional<bool> serve_as_worker(const std::vector<std::string>& words);
 
-/// Throws UsageError for devices that cannot be swept together: one twice, the emulator with a GPU, "all" with others.
+/// Throws UsageError for an unknown name, a GPU named twice, the emulator with a GPU, or "all" or "auto" with others.
 void check_devices(const std::vector<std::string>& names);
 /// Null if cancelled. Throws DeviceError if no device can be opened.
 [[nodiscard]] std::unique_ptr<DevicePool> open_devices(const Work& work, Listener& listener);

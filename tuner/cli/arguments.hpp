@@ -22,7 +22,7 @@ class Arguments {
   [[nodiscard]] const std::vector<std::string>& words() const noexcept { return words_; }
   /// The word at `index`. Throws UsageError with what is missing and the verb's usage.
   [[nodiscard]] const std::string& word(std::size_t index, const std::string& what) const;
-  /// Throws UsageError when there are more than `most` words.
+  /// Throws UsageError if there are more than `most` words.
   void require_at_most(std::size_t most) const;
 
   [[nodiscard]] bool has(const std::string& option) const { return values_.count(option) != 0; }

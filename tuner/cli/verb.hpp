@@ -13,7 +13,6 @@ namespace tilewright::cli {
 class Arguments;
 class Console;
 
-/// The exit codes of the program.
 enum class ExitCode : int { done = 0, failed = 1, usage = 2, partly = 3 };
 
 /// The kind of words that completion offers for a value without a fixed list. A value named FILE or DIR needs none: it

@@ -67,7 +67,7 @@ struct Table {
   std::vector<Column> columns;
   /// Each as long as `columns`; an empty cell means "not known".
   std::vector<std::vector<Cell>> rows;
-  /// Whole sentences below the table; in JSON beside it. CSV has rows alone.
+  /// Whole sentences below the table; in JSON beside it. CSV leaves them out.
   std::vector<std::string> notes;
   /// Below the notes; in JSON as "advice".
   std::vector<Advice> advice{};
