@@ -17,9 +17,9 @@ namespace {
 
 constexpr const char* kInterrupted = "interrupted";
 
-/// So many rounds, whatever they are like: Google Benchmark decides when there are enough.
+/// Exactly `rounds` rounds: Google Benchmark decides when there are enough.
 StopRule exactly(std::int64_t rounds) {
-  // What it asks for at most, whatever its flags are.
+  // A limit, whatever Google Benchmark's flags ask for.
   constexpr std::int64_t kMost = 100'000;
   const int count = static_cast<int>(std::clamp<std::int64_t>(rounds, 1, kMost));
   StopRule rule;
@@ -39,7 +39,7 @@ Roofline roofline_here(const OpDefinition& definition, const Problem& problem, M
   return {.bytes = definition.bytes_of(problem), .flops = definition.flops_of(problem)};
 }
 
-/// Winner, base and those to compare with, of every problem.
+/// The winner, the base and the configs of `against`, for each problem.
 std::vector<Timed> benchmarks_of(const BenchRequest& request, const std::vector<ChosenProblem>& problems,
                                  const Store* cache, const std::string& fingerprint) {
   std::vector<Timed> all;
@@ -113,7 +113,7 @@ Message BenchRun::time(const Timed& timed, Known& known, std::int64_t iterations
   const std::int64_t rounds = known.launches > 0 ? (iterations + known.launches - 1) / known.launches : 1;
   Timing timing = runner->time(known.ready->view(), exactly(rounds));
   if (timing.rounds_ns.empty()) return {{"error", kInterrupted}};
-  // The first round's, from then on: Google Benchmark wants as many iterations of each repetition.
+  // The first round fixes this: Google Benchmark wants the same number of iterations in each repetition.
   if (known.launches == 0) known.launches = timing.launches_per_round;
   return {{"rounds_ns", timing.rounds_ns},
           {"launches", known.launches},

@@ -13,17 +13,17 @@
 #include "tuner/export/benchmark_counters.hpp"
 #include "tuner/process/channel.hpp"
 
-/// Times configs for Google Benchmark by the method of sweeps (docs/measuring.md): it asks for a number of launches,
-/// and gets their rounds.
+/// Times configs for Google Benchmark with the method of sweeps (docs/measuring.md). The caller asks for a number of
+/// launches and gets their rounds.
 namespace tilewright::app {
 
 struct BenchRequest {
   Place place;
   Work work;
-  /// As choose_problems() takes it; nothing: the winners of all ops.
+  /// See choose_problems(). nullopt selects the winners of all ops.
   std::optional<ProblemWords> problems;
   MeasureMode mode = MeasureMode::cold;
-  /// Timed beside the winner and the base of every problem.
+  /// Configs to time beside the winner and the base of each problem.
   std::vector<std::string> against;
 };
 
@@ -39,32 +39,32 @@ struct Timed {
 
 class BenchRun {
  public:
-  /// Opens the device and chooses what is timed. Null when cancelled meanwhile. Throws as choose_problems(), and
-  /// UsageError for a config that an op does not have. The listener must outlive it.
+  /// Opens the device and chooses the benchmarks. Null if cancelled. Throws as choose_problems(), and UsageError for a
+  /// config that an op does not have. `listener` must outlive the run.
   [[nodiscard]] static std::unique_ptr<BenchRun> open(const BenchRequest& request, Listener& listener);
 
   [[nodiscard]] const std::vector<Timed>& timed() const noexcept { return timed_; }
-  /// Names and texts of machine and programs.
+  /// Device, driver, compiler, cache and version of Tilewright, by name.
   [[nodiscard]] Message context() const;
-  /// Those that could not be timed, with the reasons.
+  /// The benchmarks that could not be timed, with the reasons.
   [[nodiscard]] std::map<std::string, std::string> failures() const;
 
-  /// Times a benchmark: {"rounds_ns", "launches", "counters"}, or {"error"}. Before its first timing a config is
-  /// compiled, where needed, and checked against the reference.
+  /// Times a benchmark: {"rounds_ns", "launches", "counters"}, or {"error"}. The first call for a benchmark compiles
+  /// its config if needed and compares it with the reference.
   [[nodiscard]] Message answer(std::size_t index, std::int64_t iterations);
 
  private:
   BenchRun(const Place& place, Listener& listener);
-  /// A benchmark that was asked for.
+  /// A benchmark's state between calls of answer().
   struct Known {
     std::optional<DeviceSession::Ready> ready;
     History::BuildOf build;
-    /// That a round counts for.
+    /// Launches per round; 0 before the first round.
     int launches = 0;
     std::string error;
   };
   [[nodiscard]] Message time(const Timed& timed, Known& known, std::int64_t iterations);
-  /// Empty, or why it cannot be timed.
+  /// Why the benchmark cannot be timed; empty if it can.
   [[nodiscard]] std::string prepare(const Timed& timed, Known& known);
 
   Listener& listener_;

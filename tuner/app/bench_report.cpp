@@ -8,11 +8,11 @@
 namespace tilewright::app {
 namespace {
 
-/// Answers the reporter until it is done.
+/// Answers the reporter until its process ends.
 BenchReport serve(WorkerProcess& reporter, BenchRun& run) {
   BenchReport reported;
   for (Message message;;) {
-    // After an interrupt the rest is answered as interrupted, so that what was timed is reported.
+    // After an interrupt the remaining benchmarks are answered as interrupted, so that the finished ones are reported.
     switch (reporter.channel().receive(message)) {
       case Channel::Received::message:
         break;
@@ -28,7 +28,7 @@ BenchReport serve(WorkerProcess& reporter, BenchRun& run) {
       reported.lost = message.at("lost").get<std::string>();
     }
     if (!message.contains("run")) continue;
-    // One that has gone is noticed by the next message, which does not come.
+    // If the reporter has gone, the next receive() tells.
     (void)reporter.channel().send(run.answer(message.at("run"), message.at("iterations")));
   }
 }

@@ -6,19 +6,19 @@
 
 #include "tuner/app/bench.hpp"
 
-/// The dialogue with the program that reports benchmarks: Google Benchmark, in a process of its own, whose flags and
-/// standard output are the caller's.
+/// The dialogue with the reporter of benchmarks: Google Benchmark in a process of its own, with the caller's flags and
+/// standard output.
 namespace tilewright::app {
 
 struct BenchReport {
   bool done = false;
-  /// Where the report could not be written to; empty: it could.
+  /// The place that the report could not be written to; empty if it was written.
   std::string lost;
-  /// How the reporter ended.
+  /// How the reporter's process ended.
   std::string end;
 };
 
-/// Starts the reporter with `flags`, an array of its arguments, and answers it until it is done.
+/// Starts the reporter with `flags`, an array of its arguments, and answers it until its process ends.
 [[nodiscard]] BenchReport report_by(const std::filesystem::path& reporter, const Message& flags, BenchRun& run);
 
 }  // namespace tilewright::app

@@ -15,7 +15,7 @@
 namespace tilewright::app {
 namespace {
 
-/// To write the file anew pays where so much of it is free.
+/// Compaction pays if this many bytes of the file, and 1/kFreeShare of it, are free.
 constexpr std::int64_t kFreeAtLeast = 1 << 20;
 constexpr std::int64_t kFreeShare = 10;
 
@@ -85,14 +85,14 @@ Table table_by_op(const CacheInfo& info) {
   return table;
 }
 
-/// Of the ops of a cache, as far as they are on this machine.
+/// The current implementations of the cache's ops whose definitions are on this machine.
 std::vector<std::string> implementations_here(const Store& store, const Place& place) {
   std::vector<std::string> hashes;
   for (const std::string& op : store.ops()) {
     try {
       const std::vector<std::string> found = current_implementations(op, place);
       hashes.insert(hashes.end(), found.begin(), found.end());
-    } catch (const DefinitionError&) {  // What was tried last stays all the same.
+    } catch (const DefinitionError&) {  // The op's last tried implementation stays all the same.
     }
   }
   return hashes;
@@ -125,7 +125,7 @@ std::vector<Table> tables_of(const CacheInfo& info, const Place& place) {
 
 CollectResult collect(const CollectRequest& request) {
   const std::filesystem::path path = cache_path(request.place);
-  if (!std::filesystem::exists(path)) (void)open_to_read(request.place);  // Says how to make one; none is made here.
+  if (!std::filesystem::exists(path)) (void)open_to_read(request.place);  // Throws, with how to make one.
   Store store(path, {.access = StoreAccess::write});
   CollectResult result;
   result.dry_run = request.dry_run;

@@ -15,19 +15,19 @@ namespace tilewright::app {
 struct CacheInfo {
   std::filesystem::path file;
   CacheSpace space;
-  /// Packs that were folded in.
+  /// Packs folded into the cache.
   std::int64_t packs = 0;
 };
-/// Throws CacheError for a cache that cannot be read.
+/// Throws CacheError if the cache cannot be read.
 [[nodiscard]] CacheInfo cache_info(const Place& place);
-/// The tables of a cache's contents: by table, then by op.
+/// Two tables of a cache's contents: by table, then by op.
 [[nodiscard]] std::vector<Table> tables_of(const CacheInfo& info, const Place& place);
 
 struct CollectRequest {
   Place place;
   bool dry_run = false;
   bool damaged = false;
-  /// The newest past winners of each role that stay.
+  /// How many past winners of each role stay, the newest first.
   int past_winners = 8;
 };
 
@@ -35,10 +35,10 @@ struct CollectResult {
   std::vector<Garbage> garbage;
   std::int64_t bytes_before = 0, bytes_after = 0;
   bool dry_run = false;
-  /// Why the file did not become smaller, though it might have; empty: it did, or it would not have paid.
+  /// Why the file could not be compacted; empty if it was, or if compaction would not have paid.
   std::string not_smaller;
 };
-/// Throws CacheError where a sweep is running, or the cache cannot be written.
+/// Throws CacheError if a sweep is running or the cache cannot be written.
 [[nodiscard]] CollectResult collect(const CollectRequest& request);
 [[nodiscard]] Table table_of(const CollectResult& result);
 

@@ -38,7 +38,7 @@ std::vector<std::string> texts_of(const std::vector<Node>* nodes) {
   return texts;
 }
 
-/// A text or a list of them, as NAME=VALUES has them: with commas.
+/// A text, or a list of texts joined by commas as in NAME=VALUES.
 std::string values_of(const Node& node, const std::string& what, Mistakes& mistakes) {
   if (node.kind == Node::Kind::text) return node.text;
   std::vector<std::string> values;

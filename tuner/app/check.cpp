@@ -29,16 +29,16 @@
 namespace tilewright::app {
 namespace {
 
-/// What headers of kernels/emulator say where a kernel uses what they do not model.
+/// The message of the headers in kernels/emulator for features that they do not model.
 constexpr std::string_view kNeedsGpu = "this kernel needs a GPU";
 
-/// What is checked of an implementation: the first of its configs that some problem takes.
+/// A config to check, and a problem that takes it.
 struct Tried {
   Candidate candidate;
   Problem problem;
 };
 
-/// The one that is named; else the smallest, which ends within a block, and the largest, which has whole ones.
+/// The named problem; else the smallest, which ends within a block, and the largest, which has whole blocks.
 std::vector<Problem> problems_of(const OpDefinition& definition, const ProblemWords& words) {
   if (!dims_text(words, definition.interface).empty()) return {to_problem(words, definition.interface)};
   const std::vector<Problem> all = default_shapes(definition, to_spec(words, definition.interface), true);
@@ -47,7 +47,7 @@ std::vector<Problem> problems_of(const OpDefinition& definition, const ProblemWo
   return smallest == largest ? std::vector{*smallest} : std::vector{*smallest, *largest};
 }
 
-/// One of each implementation that has any for one of `problems`, in the definition's order.
+/// The first config of each implementation that has any for one of `problems`, in the definition's order.
 std::vector<Tried> one_of_each(const OpDefinition& definition, const std::vector<Problem>& problems,
                                const DeviceFacts& device) {
   std::vector<std::optional<Tried>> found(definition.implementations.size());
@@ -78,7 +78,7 @@ class Checking {
     table_.columns[1].breakable = table_.columns[2].breakable = table_.columns[4].breakable = true;
   }
 
-  /// The base and a few configs of each implementation.
+  /// Runs the base and a few configs of each implementation.
   void run_on_emulator(const std::vector<Problem>& problems) {
     Work work = request_.work;
     work.devices = {"cpu"};
@@ -104,7 +104,7 @@ class Checking {
     }
   }
 
-  /// One config of each implementation, for the first problem of its grid that takes one.
+  /// Compiles one config of each implementation, for the first of `problems` and of the GPU's grid that takes one.
   void compile_for_gpu(std::vector<Problem> problems) {
     const DeviceFacts device = facts_of_arch(request_.arch);
     const std::vector<Problem> grid = default_shapes(definition_, problems.front().spec, false);
@@ -130,7 +130,7 @@ class Checking {
   }
 
   CheckResult result() {
-    // What neither ran nor was compiled: constraints of no problem, or of another GPU.
+    // Neither run nor compiled: the constraints fit no problem, or only another GPU.
     for (const Implementation& each : definition_.implementations) {
       if (std::ranges::find(seen_, &each) == seen_.end() && !listener_.cancelled()) {
         table_.notes.push_back(fmt::format("{} was not checked: it has no config for these problems{}.",

@@ -9,30 +9,29 @@
 #include "tuner/app/work.hpp"
 #include "tuner/report/table.hpp"
 
-/// An op looked at before it is swept, in seconds: its definition is read, its base and a few configs of each
-/// implementation run on the emulator, and one of each is compiled for a GPU. Nothing is timed, and nothing is written
-/// to a cache.
+/// Checks an op in seconds, before it is swept: reads its definition, runs its base and a few configs of each
+/// implementation on the emulator, and compiles one of each for a GPU. Times nothing, and writes to no cache.
 namespace tilewright::app {
 
 struct CheckRequest {
   Place place;
-  /// Its devices are not asked.
+  /// Its devices are ignored.
   Work work;
-  /// All dims of a problem, or none: then the smallest and the largest problem of a bare sweep on the emulator.
+  /// All dims of a problem, or none: the smallest and the largest problem of default_shapes() on the emulator.
   ProblemWords problem;
-  /// Compiled for, as facts_of_arch() takes it; empty: for none.
+  /// The architecture to compile for, see facts_of_arch(); if empty, nothing is compiled for a GPU.
   std::string arch = "sm_90a";
 };
 
 struct CheckResult {
-  /// A line for what was checked, in order.
+  /// One row for each check, in order.
   Table table;
   std::size_t wrong = 0;
-  /// True: missing results were not checked.
+  /// If true, missing rows were not checked.
   bool cancelled = false;
 };
 
-/// Throws DefinitionError with every mistake of the definition, UsageError for names that the op does not have.
+/// Throws DefinitionError with all mistakes of the definition, UsageError for names that the op does not have.
 [[nodiscard]] CheckResult check(const CheckRequest& request, Listener& listener);
 
 }  // namespace tilewright::app

@@ -7,26 +7,26 @@
 
 #include "tuner/app/device_session.hpp"
 
-/// A config compared with its op's reference, on two sets of inputs.
+/// Compares a config with its op's reference, on two sets of inputs.
 namespace tilewright::app {
 
-/// One output of one config, or a config of which no output was compared.
+/// One compared output of a config, or a config without compared outputs.
 struct CheckedOutput {
   std::string problem;
   std::string config;
   std::optional<OutputErrors> errors;
   TrialStatus status = TrialStatus::ok;
-  /// Empty where it is right.
+  /// Empty if the output is right.
   std::string reason;
 };
 
-/// Its outputs, or one that tells why none was compared; none when cancelled.
+/// The outputs, or one line that tells why none was compared; empty if cancelled.
 [[nodiscard]] std::vector<CheckedOutput> check_config(DeviceSession& session, const OpDefinition& definition,
                                                       const Problem& problem, const Candidate& candidate,
                                                       const Listener& listener);
 
-/// Why a config is wrong on one set of inputs, or fails, after its status; empty where it is right. Of no account when
-/// interrupted.
+/// "STATUS: REASON" if the config fails or is wrong on one set of inputs; empty if it is right. Meaningless after an
+/// interrupt.
 [[nodiscard]] std::string failure_of(ConfigRunner& runner, const CompiledConfig& config);
 
 }  // namespace tilewright::app

@@ -13,7 +13,7 @@
 namespace tilewright::app {
 namespace {
 
-/// All dims, each with one value.
+/// Whether all dims are named, and each name has one value.
 bool names_one(const ProblemWords& words, const OpInterface& interface) {
   std::size_t dims = 0;
   for (const auto& [name, values] : words.named) {
@@ -23,7 +23,7 @@ bool names_one(const ProblemWords& words, const OpInterface& interface) {
   return dims == interface.dims.size();
 }
 
-/// True when the config is still one of the definition.
+/// Whether the definition still has the config.
 bool is_known(const OpDefinition& definition, const Config& config) {
   try {
     (void)resolve_config(definition, config);

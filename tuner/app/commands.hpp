@@ -5,14 +5,14 @@
 
 #include "tuner/app/place.hpp"
 
-/// Commands for people to type: their words mean themselves to a shell.
+/// Commands for people to type into a shell.
 namespace tilewright::app {
 
-/// As it is where nothing in it means anything to a shell, else quoted.
+/// The text, quoted if it has characters that a shell interprets.
 [[nodiscard]] std::string shell_word(const std::string& text);
-/// " --cache FILE" where it is not the default.
+/// " --cache FILE", or empty for the default cache.
 [[nodiscard]] std::string cache_option(const Place& place);
-/// " --ops DIR" for each folder, which may be typed in any folder.
+/// " --ops DIR" for each folder, as an absolute path.
 [[nodiscard]] std::string ops_options(const Place& place);
 
 }  // namespace tilewright::app

@@ -18,7 +18,7 @@
 namespace tilewright::app {
 namespace {
 
-/// "13.0" of 13000.
+/// 13000 becomes "13.0".
 std::string driver_text(int driver) { return fmt::format("{}.{}", driver / 1000, driver % 1000 / 10); }
 
 struct VersionName {
@@ -46,7 +46,7 @@ bool is_file(const std::string& side) {
   return std::filesystem::is_regular_file(side, ignored);
 }
 
-/// A path that is not there is more likely than a device of such a name.
+/// A missing file is more likely than a device of such a name.
 bool looks_like_file(const std::string& side) { return side.find('/') != std::string::npos || side.ends_with(".db"); }
 
 TriedFilter filter_of(const CompareRequest& request, const Store& store, const std::string& device) {
@@ -141,7 +141,7 @@ std::vector<CompareLine> compared_lines(const CompareRequest& request) {
   const std::vector<SideProblem> b = problems_of(request, request.b);
   const std::set<std::string> of_a = devices_of(a);
   const std::set<std::string> of_b = devices_of(b);
-  // Where a device is on both sides, each is compared with itself; else the one with the other.
+  // A device on both sides is compared with itself; without a common device, the sides' devices with each other.
   const bool by_device = std::any_of(of_a.begin(), of_a.end(), [&](const auto& each) { return of_b.count(each) != 0; });
   if (!by_device) {
     require_one(of_a, request.a);

@@ -16,14 +16,14 @@
 #include "tuner/sweep/config_runner.hpp"
 #include "tuner/sweep/device_lock.hpp"
 
-/// A device that runs configs outside of a sweep, for `verify`, `bench` and `regret --measure`. Binaries come from the
-/// cache, which stays as it is; others are compiled into a cache of the session's own.
+/// Runs configs on a device outside of a sweep, for `verify`, `bench` and `regret --measure`. Binaries come from the
+/// cache, which stays unchanged; others are compiled into the session's own cache.
 namespace tilewright::app {
 
 class DeviceSession {
  public:
-  /// Opens the first device of `work`. Null when cancelled, as the listener hears. All must outlive it. Builds
-  /// are kept in the cache `file`; where that is empty, in one that is gone at the end.
+  /// Opens the first device of `work`. Null if cancelled, with a warning. The arguments must outlive the session. Keeps
+  /// builds in the cache `file`; if that is empty, in a temporary one.
   [[nodiscard]] static std::unique_ptr<DeviceSession> open(const Work& work, Listener& listener,
                                                            const Catalogue& catalogue,
                                                            const std::filesystem::path& file = {});
@@ -34,17 +34,17 @@ class DeviceSession {
   [[nodiscard]] const DeviceProcess& device() const noexcept { return devices_->first(); }
   [[nodiscard]] std::string compiler_version() const { return compiler_->version(); }
 
-  // For a sweep on the same device, before anything is set up and locked here.
+  // For a sweep on the same device, before set_up() and lock().
   [[nodiscard]] DevicePool& devices() noexcept { return *devices_; }
   [[nodiscard]] Compiler& compiler() noexcept { return *compiler_; }
-  /// The cache of its trials, in which its builds are found again.
+  /// The cache that holds its trials and builds.
   [[nodiscard]] Store& own_cache() noexcept { return *own_; }
 
-  /// Looks for binaries in `cache` before they are compiled; it must outlive this.
+  /// Takes binaries from `cache` instead of compiling them; it must outlive the session.
   void look_in(const Store& cache) noexcept { cache_ = &cache; }
 
-  /// Has a config compiled, and the reference of its problem, while other work goes on. Throws UsageError for a config
-  /// that is illegal for the problem on this device.
+  /// Compiles a config and the reference of its problem in the background. Throws UsageError if the config is illegal
+  /// for the problem on this device.
   void request(const OpDefinition& definition, const Problem& problem, const Candidate& candidate);
 
   /// A config with its binary.
@@ -54,12 +54,12 @@ class DeviceSession {
     std::vector<std::byte> binary;
     [[nodiscard]] CompiledConfig view() const { return {candidate.implementation, candidate.config, &build, binary}; }
   };
-  /// Waits for the build; nothing when cancelled. As request() else.
+  /// Waits for the build; nullopt if cancelled. Throws as request().
   [[nodiscard]] std::optional<Ready> ready(const OpDefinition& definition, const Problem& problem,
                                            const Candidate& candidate);
 
-  /// The problem, set up; null when cancelled. The one before is let go of. Throws DeviceError when it cannot be set
-  /// up, Error when its reference does not compile.
+  /// Sets the problem up; null if cancelled. Releases the previous one. Throws DeviceError if it cannot be set up,
+  /// Error if its reference does not compile.
   [[nodiscard]] ConfigRunner* set_up(const OpDefinition& definition, const Problem& problem, MeasureMode mode);
 
   /// Keeps other tuners off the device from now on, as a sweep does.
@@ -74,7 +74,7 @@ class DeviceSession {
   std::unique_ptr<DevicePool> devices_;
   std::unique_ptr<Compiler> compiler_;
   const Store* cache_ = nullptr;
-  /// The folder of the cache that is gone at the end; null where the cache is to stay.
+  /// The folder of a temporary cache; null if the cache is to stay.
   std::unique_ptr<TemporaryFolder> scratch_folder_;
   std::unique_ptr<Store> own_;
   std::unique_ptr<Builder> builder_;

@@ -29,7 +29,7 @@
 namespace tilewright::app {
 namespace {
 
-/// One GPU and its NVML. A GPU that cannot be asked (in use exclusively, say) is a finding, too.
+/// One GPU and its NVML. A GPU that cannot be queried (in exclusive use, say) is a finding, too.
 void look_at_gpu(const cuda::Driver& driver, int index, std::vector<Finding>& findings) {
   const std::string gpu = fmt::format("GPU cuda:{}", index);
   try {
@@ -49,7 +49,7 @@ void look_at_gpu(const cuda::Driver& driver, int index, std::vector<Finding>& fi
   }
 }
 
-/// Whether one is plugged in, whatever software there is.
+/// Whether an NVIDIA GPU is plugged in, with or without its software.
 bool has_nvidia_gpu() {
   std::error_code ignored;
   for (const auto& device : std::filesystem::directory_iterator("/sys/bus/pci/devices", ignored)) {
@@ -57,7 +57,7 @@ bool has_nvidia_gpu() {
     std::string kind;
     std::ifstream(device.path() / "vendor") >> vendor;
     std::ifstream(device.path() / "class") >> kind;
-    // 03: displays, which GPUs without an output are, too.
+    // Class 03: displays, which include GPUs without an output.
     if (vendor == "0x10de" && kind.starts_with("0x03")) return true;
   }
   return false;
@@ -90,7 +90,7 @@ std::vector<Finding> look_at_gpus() {
   return findings;
 }
 
-/// NVRTC and its headers, in a version that this driver loads binaries of.
+/// NVRTC and its headers, and whether this driver loads its binaries.
 std::vector<Finding> look_at_nvrtc() {
   constexpr const char* kInstall =
       "python3 -m pip install nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-crt nvidia-cuda-cccl";
@@ -137,7 +137,7 @@ Finding look_at_host_compiler() {
   }
 }
 
-/// All definitions are read: what a sweep of one would say is said here.
+/// Reads all definitions, to report what a sweep of one would report.
 Finding look_at_ops(const Place& place) {
   try {
     Catalogue catalogue = open_catalogue(place);
@@ -168,7 +168,7 @@ Finding look_at_ops(const Place& place) {
   }
 }
 
-/// The GPUs, and the emulator, with the versions that a sweep would store now.
+/// The GPUs and the emulator, with the versions that a sweep would store now.
 std::vector<Tunable> tunable_devices() {
   std::vector<Tunable> devices;
   try {
@@ -179,7 +179,7 @@ std::vector<Tunable> tunable_devices() {
       if (std::any_of(devices.begin(), devices.end(), same)) continue;
       devices.push_back({std::move(fingerprint), {driver->version(), NvrtcCompiler().version(), version()}});
     }
-  } catch (const Error&) {  // What is wrong with GPU or NVRTC has a finding of its own.
+  } catch (const Error&) {  // Faults of GPU and NVRTC have findings of their own.
   }
   try {
     devices.push_back({emulator_facts().fingerprint(), {0, HostCompiler().version(), version()}});
@@ -188,7 +188,7 @@ std::vector<Tunable> tunable_devices() {
   return devices;
 }
 
-/// Whether `serve` could listen where it does by default: nobody else has the port.
+/// Whether `serve` could listen on its default port.
 bool is_port_free() {
   const Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
@@ -201,12 +201,12 @@ bool is_port_free() {
   return ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
 }
 
-/// Without a home the cache has no place, which has a finding of its own.
+/// Without a home the cache has no path, which has a finding of its own.
 bool is_served(const Place& place) try { return ServiceLock::is_held(cache_path(place)); } catch (const CacheError&) {
   return false;
 }
 
-/// None has to run: this tells of one that does, and whether one could.
+/// Tells of a running service, or whether one could run; none has to.
 Finding look_at_service(const Place& place) {
   const std::string where = fmt::format("127.0.0.1:{}", kServicePort);
   if (is_served(place)) return {"service", true, "one serves this cache", ""};
@@ -219,7 +219,7 @@ Finding look_at_service(const Place& place) {
           "tilewright serve --port 0"};
 }
 
-/// As a sentence.
+/// The text as a sentence: without newlines at its end, with a full stop.
 std::string ended(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text.empty() || text.back() == '.' ? text : text + ".";

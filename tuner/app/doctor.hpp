@@ -8,13 +8,13 @@
 namespace tilewright::app {
 
 struct DoctorResult {
-  /// A row a part.
+  /// One row for each part.
   Table table;
-  /// Something can be tuned here, and kept.
+  /// Whether tuning can run here, and its results can be kept.
   bool ready = false;
 };
 
-/// Never throws for what it finds.
+/// Faults become rows, not exceptions.
 [[nodiscard]] DoctorResult doctor(const Place& place);
 
 }  // namespace tilewright::app

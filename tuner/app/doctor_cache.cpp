@@ -18,22 +18,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A cache where one is typed, for who has none that can be used.
+/// A cache in the current folder, for a user without a usable one.
 constexpr const char* kOwn = "tilewright.db";
 
-/// Names another cache, in the way that this one was named.
+/// The command that names another cache in the way that this one was named.
 std::string name_another(const Place& place, const fs::path& file) {
   if (place.cache) return "tilewright doctor --cache " + shell_word(file.string());
-  // For whatever folder is next.
+  // An absolute path holds in any folder.
   return "export TILEWRIGHT_CACHE=" + shell_word(fs::absolute(file).string());
 }
 
-/// What to type when a cache cannot be used. Nothing of what is in it is lost by that.
+/// The command to type if a cache cannot be used. It loses nothing of the cache's contents.
 std::string remedy(const Place& place, const fs::path& path, CacheFault fault) {
   const std::string file = shell_word(path.string());
   switch (fault) {
     case CacheFault::older:
-      // Opening it for writing brings it forward; its own winners are no news to it.
+      // Opening the cache for writing migrates it; importing its own winners changes nothing.
       return fmt::format("tilewright import {0} --cache {0}", file);
     case CacheFault::newer:
       return fmt::format("mv {0} {0}.newer", file);
@@ -72,7 +72,7 @@ std::optional<Finding> judge_safety(const fs::path& path) {
                  fmt::format("chmod go-w {} {}", shell_word(path.string()), shell_word(folder_of(path).string()))};
 }
 
-/// Winners of this device: whether there are any, and whether they are of the versions at hand.
+/// Whether there are winners of this device, and whether they are of the current versions.
 void look_at_winners(const Store& store, const Place& place, Catalogue& catalogue, const Tunable& device,
                      std::vector<Finding>& findings) {
   const std::string part = "winners of " + device.fingerprint.substr(0, device.fingerprint.find('/'));
@@ -80,7 +80,7 @@ void look_at_winners(const Store& store, const Place& place, Catalogue& catalogu
       store.list_winners({.op = {}, .fingerprint = device.fingerprint, .mode = {}, .role = WinnerRole::best});
   const bool emulator = device.fingerprint == emulator_facts().fingerprint();
   if (rows.empty()) {
-    // Nobody ships what the emulator has tuned.
+    // Nobody ships winners of the emulator.
     if (emulator) return;
     findings.push_back(
         {part, false, "", device.fingerprint,
@@ -101,7 +101,7 @@ void look_at_winners(const Store& store, const Place& place, Catalogue& catalogu
         stale += found.size();
         if (!found.empty()) why = found.front().why;
       }
-    } catch (const DefinitionError&) {  // The finding of the ops tells.
+    } catch (const DefinitionError&) {  // The finding of the ops reports it.
     }
   }
   Finding finding{part, true, fmt::format("problems served: {}, by stale winners: {}", rows.size(), stale),
@@ -144,7 +144,7 @@ CacheFindings look_at_cache(const Place& place, const std::vector<Tunable>& devi
     return result;
   }
   std::error_code ignored;
-  // Not there yet is no fault; one that cannot be read is.
+  // A missing cache is no fault; an unreadable one is.
   if (!fs::exists(path, ignored) && !ignored) {
     findings.push_back({"cache", false, "", path.string(), "There is none yet; the first sweep makes it.",
                         "tilewright sweep softmax" + cache_option(place)});
@@ -164,7 +164,7 @@ CacheFindings look_at_cache(const Place& place, const std::vector<Tunable>& devi
     for (const Tunable& device : devices) look_at_winners(store, place, catalogue, device, findings);
   } catch (const CacheError& error) {
     unsound(path, error);
-  } catch (const Error&) {  // Without ops nothing can be told of winners; the finding of the ops tells why.
+  } catch (const Error&) {  // Without ops winners cannot be judged; the finding of the ops reports why.
   }
   if (auto unsafe = judge_safety(path)) {
     result.sound = false;

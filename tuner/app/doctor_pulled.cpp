@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What brings a channel here; who serves it, the user knows.
+/// The command that pulls a channel; the user knows the URL.
 std::string pull_command(const PulledFolder& folder, const std::string& channel) {
   return fmt::format("tilewright pull URL --channel {} --publishers FILE.pub --to {}", channel,
                      shell_word(folder.path().string()));
@@ -70,7 +70,7 @@ std::optional<Finding> look_at_pin(const Place& place, const PulledFolder& pulle
     std::vector<fs::path> places{pulled.snapshot(hash)};
     try {
       places.push_back(PulledFolder(folder_of(cache_path(place))).snapshot(hash));
-    } catch (const CacheError&) {  // A finding of its own.
+    } catch (const CacheError&) {  // look_at_cache() reports it.
     }
     for (const fs::path& file : places) {
       if (!fs::is_regular_file(file) || sha256_of(file) != hash) continue;

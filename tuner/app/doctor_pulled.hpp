@@ -7,8 +7,8 @@
 
 namespace tilewright::app {
 
-/// The findings of `doctor` on snapshots of `tilewright pull`: for each channel which one is there, how old it is and
-/// whether pulls fail, and the one that TILEWRIGHT_SNAPSHOT pins. None where nothing was pulled or pinned.
+/// The findings of `doctor` on snapshots of `tilewright pull`: the snapshot of each channel, its age and whether pulls
+/// fail, and the snapshot that TILEWRIGHT_SNAPSHOT pins. Empty if nothing was pulled or pinned.
 [[nodiscard]] std::vector<Finding> look_at_pulled(const Place& place);
 
 }  // namespace tilewright::app

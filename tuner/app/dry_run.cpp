@@ -27,11 +27,11 @@ namespace {
 constexpr std::size_t kRulesTold = 3;
 constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 
-/// A model of device that would measure, opened or not.
+/// A device model that would measure, opened or not.
 struct Model {
   DeviceFacts facts;
   std::optional<int> driver;
-  /// So many of the model share the problems.
+  /// How many devices of the model share the problems.
   std::size_t chips = 1;
 };
 
@@ -39,14 +39,14 @@ struct Model {
 struct Line {
   Forecast forecast;
   std::string device;
-  /// Binaries that are in the cache, and that no line before would compile.
+  /// Binaries in the cache, and binaries that neither the cache nor an earlier line has.
   std::size_t in_cache = 0;
   std::size_t to_compile = 0;
   bool binaries_known = false;
   std::optional<double> seconds;
 };
 
-/// The cache as it is at this moment; an empty one where there is none yet, of which nothing stays.
+/// The cache as it is at this moment; a temporary empty one if there is none yet.
 class Glance {
  public:
   explicit Glance(const std::filesystem::path& path) : store_(open(path)) {}
@@ -91,8 +91,8 @@ std::vector<Model> models_of(const Work& work, const Store& store, Listener& lis
   return models;
 }
 
-/// Versions of what would be compiled and measured now. A device that is not here is taken to have the driver, and
-/// where there is no compiler here that compiler, which it had at its newest trial.
+/// The versions that would compile and measure now. A device that is not here is assumed to have the driver of its
+/// newest trial; without a compiler here, the compiler of that trial is assumed, too.
 Versions versions_of(const Work& work, const Listener& listener, const Store& store, const Model& model) {
   Versions newest;
   std::int64_t moment = -1;
@@ -112,7 +112,7 @@ Versions versions_of(const Work& work, const Listener& listener, const Store& st
   return versions;
 }
 
-/// The `most` that count the most; programs are told of all.
+/// The `most` reasons with the highest counts.
 std::string counts_text(const std::map<std::string, std::size_t>& counts, std::size_t most) {
   std::vector<std::pair<std::string, std::size_t>> sorted(counts.begin(), counts.end());
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
@@ -146,7 +146,7 @@ Table lines_table(const std::vector<Line>& lines) {
            {spare_column("forbidden", "forbidden"),
             [](const Line& line) { return count(sum_of(line.forecast.forbidden)); }},
            {spare_column("legal", "legal"), [](const Line& line) { return count(line.forecast.legal); }},
-           // Those behind it add up to it.
+           // The columns behind it add up to it.
            {column("considered", "considered"), [](const Line& line) { return count(line.forecast.considered); }},
            {column("pruned", "pruned"), [](const Line& line) { return count(sum_of(line.forecast.pruned)); }},
            {column("known", "known"), [](const Line& line) { return count(line.forecast.known); }},
@@ -168,8 +168,8 @@ Table lines_table(const std::vector<Line>& lines) {
   return table;
 }
 
-/// How long all of it takes: devices of one model share its problems, and the models are at it side by side. Nothing
-/// where it cannot be judged.
+/// The duration of the sweep: devices of one model share its problems, and the models run side by side. nullopt if it
+/// cannot be judged.
 std::optional<double> seconds_of(const std::vector<Line>& lines, const std::vector<Model>& models) {
   double longest = 0;
   for (const Model& model : models) {
@@ -218,7 +218,7 @@ void add_notes(Table& table, const std::vector<Line>& lines) {
   }
 }
 
-/// The problems on one device.
+/// Forecasts the problems of one op on one device model.
 class DryRun {
  public:
   DryRun(const SweepRequest& request, Store& store, const Model& model, const Versions& versions)
@@ -245,7 +245,7 @@ class DryRun {
         ++missing;
       }
     }
-    // A strategy that leaves some out does not say before which.
+    // A strategy that skips configs does not tell in advance which.
     line.to_compile = std::min(missing, line.forecast.to_try);
     const int jobs = request_.jobs > 0 ? request_.jobs : static_cast<int>(std::thread::hardware_concurrency());
     line.seconds = seconds_for(pace_, line.to_compile, line.forecast.to_try, jobs);
@@ -261,7 +261,7 @@ class DryRun {
   std::string compiler_;
   SweepSetting setting_;
   Pace pace_;
-  /// Builds of the problems before.
+  /// Builds of the earlier problems.
   std::set<std::string> planned_;
 };
 

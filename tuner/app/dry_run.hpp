@@ -5,10 +5,10 @@
 
 #include "tuner/app/sweep.hpp"
 
-/// A sweep's work and its length, foretold. Nothing is compiled, measured or written.
+/// Forecasts the work and the duration of a sweep. Nothing is compiled, measured or written.
 namespace tilewright::app {
 
-/// The one device of the request may be one of the cache that is not here. Nothing when cancelled. Throws as sweep().
+/// The request's one device may be a device of the cache that is not here. nullopt if cancelled. Throws as sweep().
 [[nodiscard]] std::optional<Table> forecast(const SweepProblems& request, Listener& listener);
 
 }  // namespace tilewright::app

@@ -89,7 +89,7 @@ Table cover_table(double ratio, const std::vector<CoverChoice>& choices) {
   return table;
 }
 
-/// A line an op and device, with its problems.
+/// Counts the problems of each op and device.
 std::vector<OpCounts> count(const std::vector<WinnerRow>& rows) {
   std::map<std::pair<std::string, std::string>, std::set<std::string>> problems;
   for (const WinnerRow& row : rows) {
@@ -137,7 +137,7 @@ Exported write_trials(const TrialRecords& records, TextForm form, const Write& w
   return done;
 }
 
-/// Winners of one device, of all roles.
+/// The winners of all roles. Throws UsageError if they are of several devices.
 std::vector<BenchmarkLine> winners_of(const Store& store, const WinnerSelection& filter, const ExportRequest& request,
                                       const History& history, const FindDefinition& find) {
   const std::vector<DType>& dtypes = request.dtypes;
@@ -149,7 +149,7 @@ std::vector<BenchmarkLine> winners_of(const Store& store, const WinnerSelection&
   for (WinnerRow& row : selected_winners(store, filter)) {
     if (!dtypes.empty() && std::find(dtypes.begin(), dtypes.end(), row.problem.spec.dtype) == dtypes.end()) continue;
     if (request.mode && row.mode != *request.mode) continue;
-    // Only the trial alone has its rounds.
+    // Only Store::trial() reads the rounds.
     if (auto trial = store.trial(row.winner.trial.id)) row.winner.trial = std::move(*trial);
     if (!row.winner.trial.timing) continue;
     devices.insert(row.device.fingerprint());
@@ -228,7 +228,7 @@ std::vector<std::string> write_rows(const Store& store, const std::vector<Winner
   return form == RowsForm::bundle ? write_as_bundle(store, rows, file) : write_as_header(store, rows, file, write);
 }
 
-/// As it is at one moment.
+/// The cache as it is at one moment.
 Store copy_of(const Place& place) { return Store(cache_path(place), {.access = StoreAccess::copy}); }
 
 }  // namespace
@@ -266,7 +266,7 @@ Exported export_packs(const ExportRequest& request, const fs::path& folder,
 }
 
 Exported export_cache(const ExportRequest& request, const fs::path& file, bool recording) {
-  // Winners may have more binaries than memory holds: they are not copied.
+  // The binaries of winners may exceed the memory, so they are not copied.
   const Store store = recording ? copy_of(request.place) : open_to_read(request.place);
   const WinnerSelection filter = filter_of(request, store);
   Exported done;
@@ -278,7 +278,7 @@ Exported export_cache(const ExportRequest& request, const fs::path& file, bool r
                                    counted(counts.trials, "trial"), counted(counts.binaries, "binary"),
                                    counted(counts.models, "learned model")));
   const std::int64_t others = store.counts().trials - counts.trials;
-  // Of a part, those of the rest of the cache are not meant.
+  // A filtered export does not mention the other trials of the cache.
   const bool is_whole = filter.ops.empty() && filter.devices.empty() && !filter.wanted;
   if (!recording && is_whole && others > 0) {
     done.notes.push_back(fmt::format("{} stay behind, failed ones included: --trials, --csv and --jsonl take them.",

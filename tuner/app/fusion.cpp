@@ -11,13 +11,13 @@
 namespace tilewright::app {
 namespace {
 
-/// A problem of an op that needs a winner.
+/// A problem that needs a winner.
 struct ToTune {
   const OpDefinition* definition = nullptr;
   Problem problem;
 };
 
-/// What the account of `problem` compares, each once: the fused op, then its steps that are ops.
+/// The problems that the account of `problem` compares, each once: the fused op, then its steps that are ops.
 std::vector<ToTune> compared(const OpDefinition& fused, const Problem& problem, Catalogue& catalogue) {
   std::vector<ToTune> all{{&fused, problem}};
   for (const UnfusedStep& step : unfused_steps(fused, problem, catalogue)) {
@@ -29,13 +29,13 @@ std::vector<ToTune> compared(const OpDefinition& fused, const Problem& problem, 
   return all;
 }
 
-/// Whether every sweep came to its end; `devices` are those that it was on.
+/// Whether is_whole() holds for all sweeps, and the devices that they ran on.
 struct Measured {
   bool whole = true;
   std::vector<std::string> devices;
 };
 
-/// Tunes what has no winner yet.
+/// Tunes the problems without a winner.
 Measured measure(const FusionRequest& asked, const std::vector<ToTune>& all, Catalogue& catalogue, Listener& listener) {
   SweepRequest request;
   const std::optional<SweepPlace> place = open_sweep(asked.place, *asked.tuning, request, listener);
@@ -59,7 +59,7 @@ Measured measure(const FusionRequest& asked, const std::vector<ToTune>& all, Cat
   return measured;
 }
 
-/// Devices whose winners the account is told of: those asked for, else those that have a winner for any part of it.
+/// The devices of the account: the measured, else the named ones, else those with a winner for any part of it.
 std::vector<DeviceFacts> devices_for(const Store& store, const std::string& device_name, const std::vector<ToTune>& all,
                                      const std::vector<std::string>& measured, MeasureMode mode) {
   std::vector<DeviceFacts> devices;
@@ -82,7 +82,7 @@ FusionResult fusion(const FusionRequest& request, Listener& listener) {
   Catalogue catalogue = open_catalogue(request.place);
   const OpDefinition& fused = catalogue.find(request.problem.op);
   const Problem problem = to_problem(request.problem, fused.interface);
-  // What is wrong with the definition or the shape is told before anything is opened.
+  // Reports mistakes of the definition or the shape before anything is opened.
   static_cast<void>(fusion_account(nullptr, catalogue, fused, problem, std::nullopt, request.mode));
   const std::vector<ToTune> all = compared(fused, problem, catalogue);
 
@@ -91,7 +91,7 @@ FusionResult fusion(const FusionRequest& request, Listener& listener) {
     measured = measure(request, all, catalogue, listener);
     if (measured.devices.empty()) return {{}, false};
   }
-  // Bytes need no cache, so that an op's account can be read before anything was tuned.
+  // Bytes need no cache, so that an op's account can be read before anything is tuned.
   std::vector<DeviceFacts> devices;
   std::string unusable;
   const std::optional<Store> store = request.place.cache ? std::optional<Store>(open_to_read(request.place))

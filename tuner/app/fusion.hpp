@@ -9,28 +9,28 @@
 #include "tuner/app/problem_words.hpp"
 #include "tuner/app/tuning.hpp"
 
-/// The bytes and times of a fused op and of its unfused chain, and whether fusing pays.
+/// Compares the bytes and times of a fused op with its unfused chain, and tells whether fusing pays.
 namespace tilewright::app {
 
 struct FusionRequest {
   Place place;
-  /// Every dim with one value.
+  /// All dims, with one value each.
   ProblemWords problem;
-  /// A device of the cache, or an architecture where there is no cache; empty: those with winners.
+  /// A device of the cache, or an architecture if there is no cache; empty: the devices with winners.
   std::string device;
   MeasureMode mode = MeasureMode::cold;
-  /// Tunes the steps that have no winner first. Nothing: reports what is known.
+  /// Tunes the steps without a winner first; nullopt reports what is known.
   std::optional<Tuning> tuning;
 };
 
 struct FusionResult {
-  /// An account for each device; one by bytes alone where no device is known.
+  /// One account for each device; one by bytes alone if no device is known.
   std::vector<FusionAccount> accounts;
-  /// Every sweep came to its end.
+  /// Whether is_whole() holds for all sweeps.
   bool whole = true;
 };
 
-/// Throws as to_problem(), and Error for an op that is no fusion.
+/// Throws as to_problem(), and Error if the op is no fusion.
 [[nodiscard]] FusionResult fusion(const FusionRequest& request, Listener& listener);
 
 }  // namespace tilewright::app

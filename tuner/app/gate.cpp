@@ -19,15 +19,15 @@
 namespace tilewright::app {
 namespace {
 
-/// A folder without packs may have the name of a device.
+/// A folder without packs may share its name with a device.
 bool has_packs(const std::filesystem::path& named) {
   std::error_code none;
   const std::filesystem::directory_iterator folder(named, none);
   return is_pack(named) || std::ranges::any_of(folder, [](const auto& entry) { return is_pack(entry.path()); });
 }
 
-/// What is compared: the words as they are, or where they name packs, the cache that these are folded into for as long
-/// as this lives.
+/// One side of the comparison: the words as they are, or, if they name packs, a temporary cache that the packs are
+/// folded into.
 class Side {
  public:
   explicit Side(std::string words) : words_(std::move(words)) {

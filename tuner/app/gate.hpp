@@ -8,23 +8,23 @@
 #include "tuner/app/place.hpp"
 #include "tuner/report/gate_table.hpp"
 
-/// Whether a change made anything slower: two caches, devices or versions, as `table --compare` takes them.
+/// Tells whether a change made anything slower: compares two caches, devices or versions, as `table --compare` does.
 namespace tilewright::app {
 
 struct GateRequest {
   Place place;
-  /// As CompareRequest has them; or a pack, or a folder of packs.
+  /// The sides, named as in CompareRequest; or a pack, or a folder of packs.
   std::string a;
   std::string b;
-  /// Empty: all that the two have.
+  /// Empty: all ops of `a`.
   std::vector<std::string> ops;
   std::string device;
   MeasureMode mode = MeasureMode::cold;
   GateRule rule;
 };
 
-/// Throws as compared_lines() does. With a listener, suspects are timed again on the first GPU of this machine, or on
-/// the emulator where both sides are of it; it hears of that, and cancels it. Without one, nothing is measured.
+/// Throws as compared_lines(). With a listener, suspects are timed again on the first GPU of this machine, or on the
+/// emulator if both sides are of it; the listener can cancel that. Without one, nothing is measured.
 [[nodiscard]] GateReport gate(const GateRequest& request, Listener* listener = nullptr);
 
 }  // namespace tilewright::app

@@ -19,7 +19,7 @@
 namespace tilewright::app {
 namespace {
 
-/// What a side timed: its code, and the config under the side's name, since both sides may have an implementation of
+/// The code and the config that a side timed. Both get the side's name, since both sides may have an implementation of
 /// one name.
 struct Binary {
   Implementation implementation;
@@ -70,7 +70,7 @@ class Again {
   }
 
  private:
-  /// The op as it is defined here, with the code of the two sides.
+  /// The op's definition here, with the implementations of the two sides.
   const OpDefinition& definition_of(const CompareLine& line, const Binary& a, const Binary& b) {
     const OpDefinition& known = catalogue_.find(line.problem.spec.op);
     const std::string hash = known.interface.hash();
@@ -124,7 +124,7 @@ class Again {
   Store b_;
   MeasureMode mode_;
   Listener& listener_;
-  /// What is set up refers to them.
+  /// The session's runner refers to these.
   std::deque<OpDefinition> definitions_;
   std::unique_ptr<DeviceSession> session_;
 };

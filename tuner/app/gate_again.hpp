@@ -7,12 +7,12 @@
 #include "tuner/app/place.hpp"
 #include "tuner/report/gate_table.hpp"
 
-/// Times what a gate suspects again: the binaries of both sides, in turns, on the device here.
+/// Times the suspects of a gate again: the binaries of both sides, in turns, on the device of this machine.
 namespace tilewright::app {
 
-/// Replaces the trials of the suspects of a report that is judged, and says of each what became of it. `a` and `b` are
-/// the sides, as open_side() takes them; their binaries run here. Throws DeviceError where no device can be opened;
-/// whatever else goes wrong leaves a suspect as it was.
+/// Replaces the trials of a judged report's suspects, and records the outcome of each. `a` and `b` are the sides, see
+/// open_side(); their binaries run here. Throws DeviceError if no device can be opened; a suspect that cannot be timed
+/// keeps its trials.
 void time_again(GateReport& report, const Place& place, const std::string& a, const std::string& b, MeasureMode mode,
                 Listener& listener);
 

@@ -27,7 +27,7 @@ std::string evidence_of(const Trial& trial) {
   return fmt::format("{} ± {:.2f} %, {}", show_time(timing.median_ns), half, counted(timing.rounds_ns.size(), "round"));
 }
 
-/// What came of several files, an op and a device a line.
+/// Adds up the counts of several files, one line for each op and device.
 void add_up(std::vector<OpCounts>& sum, const std::vector<OpCounts>& more) {
   for (const OpCounts& line : more) {
     const auto known = std::ranges::find_if(
@@ -57,7 +57,7 @@ void warn_of_writers(const std::filesystem::path& file, std::vector<std::string>
                                  file.string()));
 }
 
-/// A copy of one moment, which may be of an older schema; judged whole before anything is written.
+/// Opens a copy of one moment, also of an older schema, and checks all of it.
 Store open_source(const std::filesystem::path& file, std::vector<std::string>& warnings) {
   if (!std::filesystem::exists(file)) {
     throw UsageError(fmt::format("there is no file {}; `tilewright export -o FILE` makes one", file.string()));
@@ -74,7 +74,7 @@ Store open_source(const std::filesystem::path& file, std::vector<std::string>& w
   return from;
 }
 
-/// More are counted.
+/// More files than this are counted, not named.
 constexpr std::size_t kNamed = 4;
 
 std::vector<std::filesystem::path> files_of(const ImportRequest& request) {
@@ -84,7 +84,7 @@ std::vector<std::filesystem::path> files_of(const ImportRequest& request) {
   return files;
 }
 
-/// Trials and nothing that can be served.
+/// Whether it has trials and no winners.
 bool is_recording(const Store& source) {
   const Store::Counts counts = source.counts();
   return counts.trials > 0 && counts.winners == 0;

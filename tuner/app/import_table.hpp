@@ -7,7 +7,7 @@
 #include "cache/store/import.hpp"
 #include "tuner/report/table.hpp"
 
-/// The outcome of export and import, a line an op and device.
+/// The outcome of an export or import, one row for each op and device.
 namespace tilewright::app {
 
 enum class ImportColumns { exported, imported };

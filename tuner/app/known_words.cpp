@@ -18,7 +18,7 @@
 namespace tilewright::app {
 namespace {
 
-/// One problem of the op, and a timed config of each implementation with all of its parameters: what columns depend on.
+/// A problem of the op, and a timed config of each implementation with all its parameters: columns depend on these.
 struct Sample {
   explicit Sample(const OpDefinition& definition) {
     problem.spec = parse_spec(definition.interface.op, definition.interface);
@@ -67,7 +67,7 @@ Table history_sample(const Sample& sample) {
   return history_table("", lines);
 }
 
-/// The names of ops in "softmax" and "softmax[dtype=bf16]", and not in "dtype=bf16".
+/// Whether the word names an op, as "softmax" and "softmax[dtype=bf16]" do, and "dtype=bf16" does not.
 bool names_op(const std::string& word) { return word.find('=') >= word.find_first_of("[{"); }
 
 std::string summary_of(Catalogue& catalogue, const std::string& op) {
@@ -109,7 +109,7 @@ KnownWords::KnownWords(Place place, const std::vector<std::string>& named) : pla
       // A side of a comparison is no op.
       if (names_op(*word) && holds(known, op_name_of(*word))) definition_ = catalogue.find(op_name_of(*word));
     }
-  } catch (const Error&) {  // Nothing is known of it.
+  } catch (const Error&) {  // The op stays unknown.
   }
 }
 
@@ -193,7 +193,7 @@ std::vector<std::string> KnownWords::config_steps(const std::string& typed) cons
       if (part.find('=') == std::string::npos) {
         steps.push_back(fmt::format("{}{}=", before, parameter.name));
       } else if (part.substr(0, part.find('=')) == parameter.name) {
-        // All parameters have to be there: the last is followed by the end.
+        // A config has all parameters, so '}' follows the last.
         const auto there = static_cast<std::size_t>(std::count(typed.begin(), typed.end(), '='));
         const char* const after = there == implementation.space.size() ? "}" : ",";
         for (const std::int64_t value : parameter.values) {

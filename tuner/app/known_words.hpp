@@ -7,7 +7,7 @@
 #include "tuner/app/place.hpp"
 
 /// Words that a request may name, for completion: the ops of a place, and an op's dtypes, attributes, parameters,
-/// columns and configs. Throws nothing: what cannot be read gives no words.
+/// columns and configs. Throws nothing: an unreadable source gives no words.
 namespace tilewright::app {
 
 struct KnownOp {
@@ -15,7 +15,7 @@ struct KnownOp {
   std::string summary;
 };
 [[nodiscard]] std::vector<KnownOp> known_ops(const Place& place);
-/// Names of the GPUs that the cache has trials of, after "cpu".
+/// "cpu", then the names of the GPUs that the cache has trials of.
 [[nodiscard]] std::vector<std::string> known_devices(const Place& place);
 
 /// Views of `tilewright table`.
@@ -24,22 +24,22 @@ enum class TableView { winners, all, by, compare, history };
 /// The known words of one op.
 class KnownWords {
  public:
-  /// The last of `named` that is an op of the place; where there is none, it knows no word.
+  /// Knows the last of `named` that is an op of the place; if none is, no op.
   KnownWords(Place place, const std::vector<std::string>& named);
 
   [[nodiscard]] bool is_known() const noexcept { return definition_.has_value(); }
   [[nodiscard]] std::vector<std::string> dims() const;
-  /// The op's dtypes; of an unknown op, those of most ops.
+  /// The op's dtypes; for an unknown op, those of most ops.
   [[nodiscard]] std::vector<std::string> dtypes() const;
   [[nodiscard]] std::vector<Attribute> attributes() const;
-  /// "implementation", and all parameters of its implementations, each once.
+  /// "implementation", then the parameters of all implementations, each once.
   [[nodiscard]] std::vector<std::string> parameters() const;
-  /// Names of the columns that `tilewright table` has of it: of the table itself, so that none is forgotten.
+  /// Names of the columns that `tilewright table` has for the op, taken from a table.
   [[nodiscard]] std::vector<std::string> columns(TableView view) const;
   /// The configs of its winners in the cache, each once.
   [[nodiscard]] std::vector<std::string> configs() const;
-  /// The words that may come next in a config, from its implementations and their parameters: the whole text
-  /// each, which is complete where it ends in '}'.
+  /// The possible continuations of a config, from its implementations and their parameters, each as the whole text. A
+  /// text that ends in '}' is complete.
   [[nodiscard]] std::vector<std::string> config_steps(const std::string& typed) const;
 
  private:

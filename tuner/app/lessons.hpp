@@ -9,9 +9,9 @@
 
 namespace tilewright::app {
 
-/// The lessons of an op from others, by its definition (`learns_from`).
+/// The lessons that an op takes from others, by `learns_from` of its definition.
 [[nodiscard]] Lessons lessons_for(const OpDefinition& definition);
-/// None where no definition of the op is at hand.
+/// Empty if there is no definition of the op here.
 [[nodiscard]] Lessons lessons_for(const std::string& op, const Place& place);
 
 }  // namespace tilewright::app

@@ -18,7 +18,7 @@
 namespace tilewright::app {
 namespace {
 
-/// Configs of all implementations before any constraint.
+/// The number of configs of all implementations, before any constraint.
 std::int64_t space_size(const OpDefinition& definition) {
   std::int64_t total = 0;
   for (const Implementation& implementation : definition.implementations) {

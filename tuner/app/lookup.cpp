@@ -18,7 +18,7 @@ std::vector<std::string> current_implementations(const std::string& op, const Pl
   } catch (const UsageError&) {
     throw;
   } catch (const Error&) {
-    return {};  // a machine that asks a cache needs no ops, and no whole ones
+    return {};  // looking up in a cache needs no ops
   }
 }
 
@@ -33,7 +33,7 @@ Roofline roofline_of(const Store& store, const WinnerRow& row, const Place& plac
     return tilewright::roofline_of(ceilings, &catalogue.find(row.problem.spec.op), row.interface_hash, row.problem,
                                    row.device.fingerprint(), row.mode);
   } catch (const Error&) {
-    return {};  // As above; and a cache may have ops that are not here.
+    return {};  // As above; also, a cache may have ops without a definition here.
   }
 }
 

@@ -22,14 +22,14 @@ MissFile open_misses() {
       "TILEWRIGHT_MISSES=FILE");
 }
 
-/// Misses that can be tuned, those of one op together.
+/// The tunable misses of one op.
 struct Group {
   const OpDefinition* definition = nullptr;
   std::vector<Problem> problems;
   std::vector<Miss> misses;
 };
 
-/// Parts what these devices are asked for by op. What no definition at hand describes is told and left.
+/// Groups the misses of these devices by op. Reports and leaves those that no definition here describes.
 std::vector<Group> groups_of(const std::vector<Miss>& misses, Catalogue& catalogue, const std::string& op,
                              const std::vector<std::string>& devices, Listener& listener) {
   std::vector<Group> groups;
@@ -59,7 +59,7 @@ std::vector<Group> groups_of(const std::vector<Miss>& misses, Catalogue& catalog
   return groups;
 }
 
-/// Each with its winner; those that have one are forgotten.
+/// The misses with their winners; a miss with a winner is removed from the file.
 Table tuned_table(const Store& store, const std::vector<Group>& groups, const SweepRequest& request,
                   const MissFile& file) {
   Table table;

@@ -6,7 +6,7 @@
 
 #include "tuner/app/tuning.hpp"
 
-/// Shapes that applications asked for and that had no exact winner: `TILEWRIGHT_MISSES` names their file.
+/// Misses: shapes that applications asked for and that had no exact winner. `TILEWRIGHT_MISSES` names their file.
 namespace tilewright::app {
 
 struct MissesRequest {
@@ -17,16 +17,16 @@ struct MissesRequest {
 };
 
 struct MissesResult {
-  /// Each with its winner; those that have one are forgotten. Nothing where there was none to tune, as the listener
-  /// hears.
+  /// The misses with their winners; a miss with a winner is removed from the file. nullopt if there was nothing to
+  /// tune, as the listener is told.
   std::optional<Table> table;
-  /// All that could be tuned was.
+  /// Whether all misses that can be tuned were.
   bool whole = true;
 };
 
-/// Throws UsageError where no miss is recorded.
+/// Throws UsageError if misses are not recorded.
 [[nodiscard]] MissesResult sweep_misses(const MissesRequest& request, Listener& listener);
-/// The most asked first.
+/// The most requested first.
 [[nodiscard]] Table list_misses();
 
 }  // namespace tilewright::app

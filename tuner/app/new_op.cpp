@@ -39,7 +39,7 @@ std::string replaced(std::string text, std::string_view what, std::string_view b
   return text;
 }
 
-/// "row_sum" as a type: "RowSum".
+/// "row_sum" becomes the type "RowSum".
 std::string type_name(const std::string& op) {
   std::string name;
   bool starts = true;
@@ -47,7 +47,7 @@ std::string type_name(const std::string& op) {
     if (c != '_') name += starts && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
     starts = c == '_';
   }
-  // An op in capitals is a name of its kernel already.
+  // A name that is such a type already is that of the kernel.
   return name == op ? name + "Op" : name;
 }
 
@@ -84,7 +84,7 @@ std::vector<fs::path> new_op(const NewOpRequest& request) {
   const fs::path home = request.folder / op;
   std::error_code error;
   fs::create_directories(request.folder, error);
-  // The folder is made by this call or by nobody: no file of somebody's is replaced.
+  // Only a folder that this call makes is written to: no existing file is replaced.
   if (!error && !fs::create_directory(home, error) && !error) {
     throw UsageError(fmt::format("{} is there already; choose another name, or remove it", home.string()));
   }

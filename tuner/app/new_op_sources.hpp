@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-/// The examples that a new op begins as: docs/examples/l2norm and docs/examples/saxpy as they are.
+/// The examples that a new op begins as: docs/examples/l2norm and docs/examples/saxpy, verbatim.
 namespace tilewright::app::new_op_sources {
 
 extern const std::string_view kRowDefinition;

@@ -11,7 +11,7 @@ Catalogue* OpenPlace::catalogue() {
       catalogue_.emplace(open_catalogue(place_));
     } catch (const UsageError&) {
       throw;
-    } catch (const Error&) {  // A machine that asks a cache needs no ops, and no whole ones.
+    } catch (const Error&) {  // Looking up in a cache needs no ops.
     }
     looked_ = true;
   }

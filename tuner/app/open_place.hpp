@@ -10,13 +10,13 @@
 #include "tuner/analysis/roofline.hpp"
 #include "tuner/app/place.hpp"
 
-/// A place that stays open for any number of questions: the cache as it is at each, the ops as they were when first
-/// asked for. For one thread at a time.
+/// A place that stays open for many queries: it reads the cache as it is at each, the ops as they were at the first
+/// that needs them. For one thread at a time.
 namespace tilewright::app {
 
 class OpenPlace {
  public:
-  /// Throws CacheError for a cache that cannot be read.
+  /// Throws CacheError if the cache cannot be read.
   explicit OpenPlace(Place place) : place_(std::move(place)), store_(open_to_read(place_)) {}
   // Its ceilings refer to its store.
   OpenPlace(const OpenPlace&) = delete;
@@ -24,12 +24,12 @@ class OpenPlace {
 
   [[nodiscard]] const Place& place() const noexcept { return place_; }
   [[nodiscard]] const Store& store() const noexcept { return store_; }
-  /// Null where the op's definition is not on this machine or cannot be read. Throws UsageError for a path of ops that
-  /// is no folder.
+  /// Null if the op's definition is not on this machine or cannot be read. Throws UsageError if a path of ops is not a
+  /// folder.
   [[nodiscard]] const OpDefinition* definition(const std::string& op);
-  /// Hashes of the op's implementations; empty as above.
+  /// Hashes of the op's implementations, see app::current_implementations().
   [[nodiscard]] const std::vector<std::string>& implementations(const std::string& op);
-  /// As app::roofline_of().
+  /// See app::roofline_of().
   [[nodiscard]] Roofline roofline(const WinnerRow& row);
 
  private:
@@ -37,7 +37,7 @@ class OpenPlace {
 
   Place place_;
   Store store_;
-  /// The ceilings of store_ at that data_version().
+  /// The ceilings of store_ at data_version() `version_`.
   std::optional<Ceilings> ceilings_;
   std::int64_t version_ = 0;
   bool looked_ = false;

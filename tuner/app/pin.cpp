@@ -42,27 +42,27 @@ Problem problem_of(const ProblemWords& words, const OpInterface& interface) {
   return has_dims ? to_problem(words, interface) : Problem{to_spec(words, interface), {}};
 }
 
-/// The same values, in whatever order.
+/// Compares the values in any order.
 bool same_config(Config a, Config b) {
   std::ranges::sort(a.values);
   std::ranges::sort(b.values);
   return a == b;
 }
 
-/// Of an implementation that was edited the same text is another config; the one that was tried last goes first.
+/// Configs of one text differ if their implementation was edited; the last tried comes first.
 std::vector<ConfigId> known_configs(const Store& store, const ProblemKey& key, const Config& config) {
   std::vector<ConfigId> known = store.tried_configs(key, config.implementation);
   std::erase_if(known, [&](const ConfigId& each) { return !same_config(each.config, config); });
   return known;
 }
 
-/// That it makes a binary of the config.
+/// The sweep that makes a binary of the config.
 std::string sweep_command(const PinRequest& request, const ProblemKey& key, const Config& config) {
   return fmt::format("tilewright sweep {} --config {} --again{}", shell_word(name_of(key)), shell_word(config.text()),
                      cache_option(request.place));
 }
 
-/// Throws UsageError where the config, pinned a moment ago, would not be served.
+/// Throws UsageError if the config, just pinned, would not be served.
 void require_served(const Store& store, const OpInterface& interface, const PinRequest& request, const ProblemKey& key,
                     const DeviceFacts& device, const ConfigId& id) {
   if (store.has_binary(key, id)) {
@@ -81,7 +81,7 @@ void require_served(const Store& store, const OpInterface& interface, const PinR
                                name_of(key), device.name, sweep_command(request, key, id.config)));
 }
 
-/// Decisions of a config, for that very problem or that spec.
+/// The decisions for exactly this problem or spec on its device.
 std::vector<Store::PinRow> pins_of(const Store& store, const ProblemKey& key) {
   std::vector<Store::PinRow> pins = store.list_pins();
   std::erase_if(pins, [&](const Store::PinRow& row) {
@@ -96,7 +96,7 @@ std::vector<Store::PinRow> pins_of(const Store& store, const ProblemKey& key) {
 std::vector<Store::PinRow> decide(const PinRequest& request) {
   require_reason(request);
   const std::filesystem::path path = cache_path(request.place);
-  if (!std::filesystem::exists(path)) (void)open_to_read(request.place);  // Says how to make one; none is made here.
+  if (!std::filesystem::exists(path)) (void)open_to_read(request.place);  // Throws, with how to make one.
   Store store(path, {.access = StoreAccess::write});
   const OpInterface interface = interface_of(request.problem.op, store, request.place);
   const Config config = Config::parse(request.config);

@@ -9,31 +9,31 @@
 #include "tuner/app/problem_words.hpp"
 #include "tuner/report/table.hpp"
 
-/// People's decisions: a config serves before all else, or never.
+/// People's decisions: a pinned config is served before all others, a banned one is not served.
 namespace tilewright::app {
 
 struct PinRequest {
   Place place;
-  /// With all of its dims one problem, with none all problems of the spec.
+  /// With all dims, one problem; without dims, all problems of the spec.
   ProblemWords problem;
   PinKind kind = PinKind::pin;
-  /// Its parameters in any order.
+  /// The parameters may stand in any order.
   std::string config;
-  /// One line; may be empty where the config becomes free.
+  /// One line; may be empty if `kind` is free.
   std::string reason;
-  /// As choose_devices() takes it; empty: every device of the cache on which the config was tried.
+  /// See choose_devices(); empty: all devices of the cache on which the config was tried.
   std::string device;
 };
 
-/// Decides, and returns the decisions that stand now for the problem or spec. Throws UsageError for a config that the
-/// cache does not know, that cannot serve the problem, or that has no binary to be served with, saying what to type.
+/// Decides, and returns the decisions that then stand for the problem or spec. Throws UsageError, with what to type, if
+/// the cache does not know the config, or if a config to pin cannot serve the problem or has no binary.
 std::vector<Store::PinRow> decide(const PinRequest& request);
 
-/// All that are not free.
+/// All pins and bans.
 [[nodiscard]] std::vector<Store::PinRow> list_pins(const Place& place);
 [[nodiscard]] Table table_of(const std::vector<Store::PinRow>& pins);
 
-/// Adds a note to a table of measured or learned figures where something was decided of an op.
+/// Adds a note to a table of measured or learned figures if the op has pins or bans.
 void note_decisions(const Store& store, const std::string& op, Table& table);
 
 }  // namespace tilewright::app

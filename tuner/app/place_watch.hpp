@@ -13,20 +13,20 @@
 #include "tuner/app/open_place.hpp"
 #include "tuner/app/place.hpp"
 
-/// Tells callers who keep answers whether these still stand, and keeps the place open. For any thread.
+/// Tells callers that keep answers whether the answers still hold, and keeps the place open. Thread-safe.
 namespace tilewright::app {
 
 class PlaceWatch {
  public:
   explicit PlaceWatch(Place place) : place_(std::move(place)) {}
 
-  /// A number that changes when the cache's content does or another file takes its place, and within a second of a
-  /// change of the ops' files. Throws CacheError for a cache that cannot be read.
+  /// A number that changes when the cache's content changes or another file takes its place, and within a second of a
+  /// change of the ops' files. Throws CacheError if the cache cannot be read.
   [[nodiscard]] std::uint64_t state();
-  /// The same of what serving looks at (Store::winners_state): trials of a sweep that goes on do not change it.
+  /// The same for what serving reads (Store::winners_state()): trials of a running sweep do not change it.
   [[nodiscard]] std::uint64_t winners_state();
 
-  /// The place, for one thread until it is given back; of ops and a cache as state() saw them last, or later.
+  /// The place, lent to one thread; its ops and cache are as of the last state(), or later.
   using Lease = std::unique_ptr<OpenPlace, std::function<void(OpenPlace*)>>;
   [[nodiscard]] Lease open();
 
@@ -42,9 +42,9 @@ class PlaceWatch {
   std::string ops_;
   std::chrono::steady_clock::time_point looked_{};
   std::uint64_t state_ = 0;
-  /// Store::winners_state() as it was seen last, and state_ then.
+  /// The last Store::winners_state(), and state_ when it changed.
   std::uint64_t winners_hash_ = 0, winners_state_ = 0;
-  /// state_ when another file or other ops were seen: places opened before are stale.
+  /// state_ when the file or the ops last changed: places opened before are stale.
   std::uint64_t opened_for_ = 0;
   std::vector<std::unique_ptr<OpenPlace>> idle_;
 };

@@ -23,16 +23,16 @@
 namespace tilewright::app {
 namespace {
 
-/// What became of one op, dtype and attributes on one device.
+/// The outcome for one op, dtype and attributes on one device.
 struct Prepared {
   std::size_t there = 0, added = 0, failed = 0;
-  /// Shapes that its trials taught of; 0: they are too few.
+  /// The number of shapes whose trials taught; 0 if they are too few.
   std::size_t learned_from = 0;
-  /// A newer program has learned what is there: that stays.
+  /// The model in the cache is a newer program's, and stays.
   bool is_newer_there = false;
 };
 
-/// Learns of one op on one device, and makes spares for its specs; all must outlive it.
+/// Learns of one op on one device, and makes spares for its specs. The arguments must outlive it.
 class Preparing {
  public:
   Preparing(Store& store, Builder& builder, const Listener& listener, const OpDefinition& definition,
@@ -44,7 +44,7 @@ class Preparing {
         device_(device),
         mode_(mode),
         most_(most) {
-    // As they are described now: what a block covers says nothing of its code.
+    // Stores the recipes as described now: the extent that a block covers is not in an implementation's hash.
     for (const Implementation& each : definition.implementations) {
       if (store_.implementation_by_hash(each.hash))
         store_.put_implementation(definition.interface.hash(), {each.hash, each.recipe});
@@ -52,14 +52,14 @@ class Preparing {
     model_ = learn(store_, definition.interface, device_, mode_, lessons_for(definition));
   }
 
-  /// Without binaries, what was learned is put alone.
+  /// Without binaries, only the model is stored.
   Prepared run(const OpSpec& spec, bool with_binaries) {
     const OpInterface& interface = definition_.interface;
     ProblemKey key{Problem{spec, {}}, interface.hash(), device_.fingerprint()};
     for (const std::string& dim : interface.dims) key.problem.dims.emplace_back(dim, 1);
     Prepared prepared{.there = count_spares(store_, key, mode_)};
     const auto there = store_.learned(key, mode_);
-    // One that came from elsewhere may know more than is here.
+    // A model from elsewhere may know more than this cache.
     const bool is_more = model_ && (!there || model_->shapes() >= there->model->shapes());
     const bool is_put = is_more && store_.put_loss_model(key, mode_, *model_);
     prepared.is_newer_there = is_more && !is_put;
@@ -79,7 +79,7 @@ class Preparing {
   }
 
  private:
-  /// Of the implementations as they are now: of others there is no source.
+  /// The current implementations: others have no source.
   static SpaceValues space_of(const OpDefinition& definition) {
     SpaceValues space;
     for (const Implementation& implementation : definition.implementations) {
@@ -123,7 +123,7 @@ PrepareResult prepare(const PrepareRequest& request, Listener& listener) {
     throw UsageError(fmt::format("prepare is of all shapes of a dtype and attributes: leave out {}", dims));
   }
   const WantedSpecs wanted = wanted_specs(request.specs, definition.interface);
-  static_cast<void>(open_to_read(request.place));  // says how to make one
+  static_cast<void>(open_to_read(request.place));  // throws, with how to make one
   Store store(cache_path(request.place));
 
   Table table;

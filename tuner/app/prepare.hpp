@@ -10,10 +10,10 @@
 #include "tuner/learn/spares.hpp"
 #include "tuner/report/table.hpp"
 
-/// Binaries for shapes that were never tuned: learns of an op's trials, and compiles the configs that serve most.
+/// Prepares binaries for untuned shapes: learns from an op's trials, and compiles the configs that serve most.
 namespace tilewright::app {
 
-/// A config that was timed is a spare, too, where it was within this share of the best such config of a tuned shape.
+/// A timed config is a spare, too, if it was within this share of the best such config of a tuned shape.
 inline constexpr double kSpareWithin = kNearlyBest;
 
 struct PrepareRequest {
@@ -21,10 +21,10 @@ struct PrepareRequest {
   Work work;
   /// The op, dtype and attributes; no dims.
   ProblemWords specs;
-  /// As choose_devices() takes it; empty: all of the cache.
+  /// See choose_devices(); empty: all of the cache.
   std::string device;
   MeasureMode mode = MeasureMode::cold;
-  /// So many spares of each dtype and attributes, those that are there included.
+  /// How many spares each dtype and attributes get, existing ones included.
   std::size_t configs = 32;
 };
 
@@ -33,7 +33,7 @@ struct PrepareResult {
   bool cancelled = false;
 };
 
-/// Throws UsageError for dims and names that the op does not have, Error where the cache has no winner of it.
+/// Throws UsageError for dims and for names that the op does not have, Error if the cache has no winner of the op.
 [[nodiscard]] PrepareResult prepare(const PrepareRequest& request, Listener& listener);
 
 }  // namespace tilewright::app

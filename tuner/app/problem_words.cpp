@@ -24,7 +24,7 @@ void add_word(ProblemWords& words, const std::string& word) {
   words.named.emplace_back(word.substr(0, equals), word.substr(equals + 1));
 }
 
-/// Commas part names; one that no name follows is part of a list of values: rows=1,2,cols=3.
+/// Splits at commas. A part without a name belongs to the list of values before it: rows=1,2,cols=3.
 std::vector<std::string> split_names(const std::string& text) {
   std::vector<std::string> parts;
   for (const std::string& part : split_list(text)) {
@@ -37,7 +37,7 @@ std::vector<std::string> split_names(const std::string& text) {
   return parts;
 }
 
-/// What stands between `open` and `close` of "softmax[…]{…}"; empty when there is none.
+/// The text between `open` and `close` of "softmax[…]{…}"; empty if there is none.
 std::string between(const std::string& text, char open, char close) {
   const std::size_t start = text.find(open);
   if (start == std::string::npos) return "";
@@ -51,7 +51,7 @@ void require_one_value(const std::string& name, const std::string& value) {
   throw UsageError(fmt::format("{} takes one value here, and was given {}", name, value));
 }
 
-/// What was said of a problem, checked.
+/// The words on a problem, checked.
 struct Said {
   std::vector<DType> dtypes;
   std::vector<std::pair<std::string, std::vector<std::string>>> attributes;
@@ -70,7 +70,7 @@ Said check(const ProblemWords& words, const OpInterface& interface) {
       for (const std::string& value : each) said.dims.back().second.push_back(parse_dim(name, value));
       continue;
     }
-    // A value that the op does not have is told from one that nobody tuned.
+    // Throws for a value that the op does not have; an untuned value passes.
     for (const std::string& value : each) {
       const OpSpec spec = parse_spec(fmt::format("{}[{}={}]", interface.op, name, value), interface);
       if (kind == NameKind::dtype) said.dtypes.push_back(spec.dtype);
@@ -120,7 +120,7 @@ ProblemWords read_problem_words(const std::vector<std::string>& typed) {
 std::vector<ProblemWords> read_words_of_ops(const std::vector<std::string>& words) {
   std::vector<std::vector<std::string>> ops;
   for (const std::string& word : words) {
-    // "softmax[dtype=bf16]" is an op, "dtype=bf16" is of one.
+    // "softmax[dtype=bf16]" is an op, "dtype=bf16" belongs to one.
     if (word.find('=') >= word.find_first_of("[{")) {
       ops.push_back({word});
     } else if (ops.empty()) {

@@ -14,9 +14,9 @@ namespace tilewright::app {
 
 struct PromoteRequest {
   RemotePlace at;
-  /// The promoter's.
+  /// The promoter's private key.
   std::filesystem::path key;
-  /// Public keys of those whose snapshots may be promoted; nothing: the key's own.
+  /// Public keys of the publishers whose snapshots may be promoted; nullopt: the key's own.
   std::optional<std::filesystem::path> publishers{};
   std::string from = "candidate";
   std::string to = "stable";
@@ -25,13 +25,13 @@ struct PromoteRequest {
 };
 
 struct Promoted {
-  /// Against the snapshot of `to`; nothing where it had none, or this one.
+  /// The gate against the snapshot of `to`; nullopt if `to` had no snapshot, or this one.
   std::optional<GateReport> report;
-  /// Nothing: the gate does not let it pass.
+  /// The manifest of `to`; nullopt if the gate refuses.
   std::optional<SignedManifest> now;
 };
 
-/// Measures nothing. Throws Error where there is no such channel, or a manifest or snapshot of it is not to be trusted.
+/// Measures nothing. Throws Error if the channel does not exist, or its manifest or snapshot cannot be trusted.
 [[nodiscard]] Promoted promote(const PromoteRequest& request);
 
 }  // namespace tilewright::app

@@ -8,28 +8,28 @@
 #include "tuner/app/remote_place.hpp"
 #include "tuner/report/table.hpp"
 
-/// A cache as a snapshot that others pull.
+/// Publishes a cache as a snapshot that others pull.
 namespace tilewright::app {
 
-/// A pair of keys: `file` and `file`.pub. Throws Error where one of them is there.
+/// Makes a pair of keys: `file` and `file`.pub. Throws Error if one of them exists.
 void make_keys(const std::filesystem::path& file);
 
 struct PublishRequest {
   Place place;
   RemotePlace to;
-  /// The publisher's.
+  /// The publisher's private key.
   std::filesystem::path key;
   std::string channel = "candidate";
 };
 
 struct Published {
   SignedManifest now;
-  /// False: the channel has this content already.
+  /// False if the channel has this content already.
   bool is_new = true;
 };
 
-/// Makes a snapshot of the winners and of all that serving needs, and points a channel at it. Throws UsageError for a
-/// file that is no key and a name that is no place, Error where there is no winner or the place does not take it.
+/// Makes a snapshot of the winners and of all that serving needs, and points a channel at it. Throws UsageError if a
+/// file is no key or a name is no place, Error if there is no winner or the place refuses the snapshot.
 [[nodiscard]] Published publish(const PublishRequest& request);
 
 /// The snapshot that a channel points at.

@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of a request that a service takes.
+/// Limits of a request that a service accepts.
 constexpr std::size_t kMostMissBytes = std::size_t{900} << 10;
 constexpr std::size_t kMostMissesOfRequest = 10'000;
 
@@ -157,8 +157,8 @@ void Puller::fetch(const std::string& hash, std::uintmax_t bytes, bool room_is_k
 void Puller::send_misses(Pulled& done) {
   if (!request_.misses || from_.client == nullptr) return;
   try {
-    // The file is taken away whole, so that what applications add meanwhile waits for the next time; after a failure it
-    // is sent again, under the same keys.
+    // The file is moved away whole, so that misses that applications add meanwhile wait for the next time. After a
+    // failure it is sent again, under the same keys.
     fs::path sending = *request_.misses;
     sending += ".sending";
     if (!fs::exists(sending)) {

@@ -15,8 +15,8 @@
 namespace tilewright::app {
 namespace {
 
-/// How the op's base failed, on a problem of the spec of `asked` and as its sources are now; empty: it did not, or
-/// nobody knows, since the op is not here.
+/// How the op's base failed on a problem of the spec of `asked`, with the current sources; empty if it did not, or if
+/// the op's definition is not here.
 std::string failure_of_base(const Store& store, const ProblemKey& asked, const std::vector<std::string>& current,
                             const OpDefinition* definition) {
   if (definition == nullptr) return {};
@@ -33,7 +33,7 @@ std::string failure_of_base(const Store& store, const ProblemKey& asked, const s
   return {};
 }
 
-/// Each dtype with each value of each attribute.
+/// All combinations of dtypes and attribute values.
 std::vector<OpSpec> specs_of(const OpInterface& interface) {
   std::vector<OpSpec> specs;
   for (const DType dtype : interface.dtypes) specs.push_back({interface.op, dtype, {}});
@@ -91,7 +91,7 @@ QueryResult query(OpenPlace& open, const ProblemWords& words, const std::string&
     ServedLine& line = result.lines.emplace_back(ServedLine{asked, std::move(found.served)});
     line.expected = std::move(found.expected);
     line.own_bytes = bytes_of(interface, result.problem);
-    // What nobody timed is kept with another shape, whose bytes say nothing here.
+    // An untimed config is kept with another shape, whose bytes say nothing here.
     if (line.served.row && line.served.row->winner.trial.timing) line.roofline = open.roofline(*line.served.row);
     if (!line.served.row && found.obstacle.empty()) {
       found.obstacle = failure_of_base(store, {result.problem, interface.hash(), device.fingerprint()}, current,
@@ -110,7 +110,7 @@ void warm_up(OpenPlace& open, const std::function<bool()>& cancelled) {
     if (cancelled()) return;
     try {
       warm_op(open, op, cancelled);
-    } catch (const Error&) {  // Who asks is told.
+    } catch (const Error&) {  // A query reports it.
     }
   }
 }

@@ -10,14 +10,14 @@
 #include "tuner/app/problem_words.hpp"
 #include "tuner/report/served_table.hpp"
 
-/// The config that a cache serves for a problem, and its fit. Opens no device and compiles nothing.
+/// Finds the config that a cache serves for a problem, and its fit. Opens no device and compiles nothing.
 namespace tilewright::app {
 
 struct QueryRequest {
   Place place;
-  /// Every dim with one value; dtype and attributes that are left out take their first.
+  /// All dims, with one value each; a missing dtype or attribute takes its first value.
   ProblemWords problem;
-  /// As choose_devices() takes it; empty: all of the cache.
+  /// See choose_devices(); empty: all of the cache.
   std::string device;
 };
 
@@ -25,8 +25,7 @@ struct QueryResult {
   Problem problem;
   /// One for each device, in the cache's order.
   std::vector<ServedLine> lines;
-  /// Obstacles by device: why stored configs cannot be launched for the problem, and damaged parts that were passed
-  /// over.
+  /// By device: why stored configs cannot be launched for the problem, and the damaged parts that were skipped.
   std::vector<std::string> obstacles;
   std::vector<std::string> unread;
   /// Pins and bans by device, with their reasons.
@@ -36,14 +35,14 @@ struct QueryResult {
   [[nodiscard]] bool is_served() const;
 };
 
-/// Throws UsageError for a problem that the op does not have, CacheError for a cache that cannot be read.
+/// Throws UsageError for a problem that the op does not have, CacheError if the cache cannot be read.
 [[nodiscard]] QueryResult query(const QueryRequest& request);
-/// The same of an open place, for frequent queries.
+/// The same for an open place, for frequent queries.
 [[nodiscard]] QueryResult query(OpenPlace& open, const ProblemWords& words, const std::string& device);
-/// Asks for a shape that nobody tuned of each spec and device, so that later queries find read what those must read.
-/// Ends where `cancelled`; what cannot be read is passed over.
+/// Queries an untuned shape of each spec and device, so that later queries find their data read already. Stops once
+/// `cancelled` returns true; skips what cannot be read.
 void warm_up(OpenPlace& open, const std::function<bool()>& cancelled);
-/// The result as people and programs see it; says how to tune what is unknown.
+/// The result for people and programs, with how to tune an unknown problem.
 [[nodiscard]] Table table_of(const QueryResult& result, const Place& place);
 
 }  // namespace tilewright::app

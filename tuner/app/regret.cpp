@@ -21,7 +21,7 @@
 namespace tilewright::app {
 namespace {
 
-/// What is worth a shape more in the cache.
+/// A loss that is worth one more shape in the cache.
 constexpr double kTolerated = 0.03;
 constexpr std::size_t kMostToTune = 8;
 
@@ -99,14 +99,14 @@ std::vector<std::string> sweeps_of(const std::vector<Problem>& problems, const P
   return commands;
 }
 
-/// What the options mean in words.
+/// The options in words.
 std::string title_of(const std::string& op, const RegretSetting& setting, bool named) {
   const std::string others = setting.left_out == LeftOut::relatives ? " with all that share a dim with it" : "";
   if (named) return fmt::format("Regret of {}: named shapes, each left out in turn if it is tuned", op);
   return fmt::format("Regret of {}: each tuned shape left out{}, and served by the rest", op, others);
 }
 
-/// What all of it amounts to, and what it lacks.
+/// Adds the totals, the failures and the shapes without a time.
 void tell_of(const std::vector<Regret>& all, const RegretSummary& summary, bool measured, Table& table) {
   table.notes.push_back(fmt::format("Over {} of {}: mean loss {:.1f} %, 95th percentile {:.1f} %, worst {:.1f} %.",
                                     summary.shapes - summary.untimed - summary.unserved - summary.failed,
@@ -133,7 +133,7 @@ std::optional<RegretResult> regret(const RegretRequest& request, Listener& liste
                                  suggestion(request.problems.op, store.ops())));
   }
   const std::size_t seeded = request.measuring ? request.measuring->seeded : 0;
-  // Read before a device is opened, so that a slip of the pen costs no time.
+  // Checked before a device is opened, so that a mistyped word costs no time.
   const bool named = !dims_text(request.problems, *interface).empty() || !request.shapes_file.empty() || seeded > 0;
   std::unique_ptr<RegretMeasure> measure;
   std::vector<DeviceFacts> devices;

@@ -15,39 +15,38 @@ namespace tilewright::app {
 
 struct RegretRequest {
   Place place;
-  /// Dims name shapes, and so does the file, where it is not empty; without either each tuned shape is left out in
-  /// turn.
+  /// Dims and the file name the shapes to judge; without either, each tuned shape is left out in turn.
   ProblemWords problems;
   std::filesystem::path shapes_file;
-  /// As choose_devices() takes it; empty: all. Of no account where it is measured.
+  /// See choose_devices(); empty: all. Ignored if `measuring` is set.
   std::string device;
   MeasureMode mode = MeasureMode::cold;
   /// The shapes left out, and the candidates that serve.
   RegretSetting setting;
-  /// A row a shape, not a region.
+  /// Whether each shape has a row, not each region.
   bool each = false;
 
   struct Measuring {
-    /// The tuning of shapes that are not tuned; its seed draws shapes.
+    /// The tuning of untuned shapes; its seed draws shapes.
     Tuning tuning;
-    /// So many shapes of each spec are drawn.
+    /// How many shapes of each spec are drawn.
     std::size_t seeded = 0;
-    /// A cache for what is measured; empty: it is forgotten.
+    /// The cache that keeps the measurements; empty: they are forgotten.
     std::filesystem::path into;
   };
-  /// Times configs without a time. Nothing: their losses stay unknown, and the result says so.
+  /// Times configs without a time; nullopt leaves their losses unknown, and the result says so.
   std::optional<Measuring> measuring;
 };
 
 struct RegretResult {
   Table table;
   std::size_t shapes = 0;
-  /// Shapes whose served config is wrong or fails there.
+  /// Shapes on which the served config is wrong or fails.
   std::size_t failed = 0;
   bool cancelled = false;
 };
 
-/// Nothing when cancelled before anything was measured. Throws UsageError for what the cache or the op does not have.
+/// nullopt if cancelled before a measurement. Throws UsageError for words that the cache or the op does not have.
 [[nodiscard]] std::optional<RegretResult> regret(const RegretRequest& request, Listener& listener);
 
 }  // namespace tilewright::app

@@ -19,7 +19,7 @@
 namespace tilewright::app {
 namespace {
 
-/// A shape is drawn between those that are tuned, and so many for one that is taken at most.
+/// Shapes are drawn between the tuned ones, at most kDrawnForOne for each that is taken.
 constexpr double kBeyond = 1;
 constexpr std::size_t kDrawnForOne = 64;
 
@@ -60,7 +60,7 @@ std::vector<Problem> RegretMeasure::draw(const OpSpec& spec, const std::vector<S
     most_bytes = std::max(most_bytes, definition_.bytes_of(problem(shape)));
     most_flops = std::max(most_flops, definition_.flops_of(problem(shape)));
   }
-  // By the dims in common with a shape that is learned from: a dim may have one value everywhere, or all usual ones.
+  // By the dims in common with a learned shape: a dim may have one value everywhere, or all usual ones.
   std::vector<std::vector<Problem>> by_common(tuned.front().size());
   const auto seed = request_.measuring->tuning.search.seed;
   std::set<ShapeDims> seen;
@@ -70,7 +70,7 @@ std::vector<Problem> RegretMeasure::draw(const OpSpec& spec, const std::vector<S
     if (!inside || !seen.insert(*inside).second) continue;
     std::size_t common = 0;
     for (const ShapeDims& other : learned_from) common = std::max(common, dims_in_common(*inside, other));
-    if (common >= by_common.size()) continue;  // it is one of them
+    if (common >= by_common.size()) continue;  // a learned shape itself
     const Problem one = problem(*inside);
     if (definition_.bytes_of(one) <= most_bytes && definition_.flops_of(one) <= most_flops) {
       by_common[common].push_back(one);
@@ -135,7 +135,7 @@ void RegretMeasure::compile(const std::vector<Regret*>& untimed) {
         if (!candidate || listener_.cancelled()) continue;
         try {
           work(regret->problem, *candidate);
-        } catch (const UsageError&) {  // illegal there: told when it is tried
+        } catch (const UsageError&) {  // illegal there: reported when it is tried
         }
       }
     }

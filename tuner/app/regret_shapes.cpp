@@ -17,7 +17,7 @@
 namespace tilewright::app {
 namespace {
 
-/// Adds those of the problems that are not there yet.
+/// Adds the problems that are not there yet.
 void add(JudgedShapes& judged, const std::vector<Problem>& problems, const std::vector<ShapeDims>& tuned) {
   for (const Problem& problem : problems) {
     const ShapeDims shape = shape_of(problem);
@@ -27,7 +27,7 @@ void add(JudgedShapes& judged, const std::vector<Problem>& problems, const std::
   }
 }
 
-/// What is to be said of drawn shapes: that they are fewer than asked for, that some share a dim with one of the op.
+/// Notes that fewer shapes were drawn than asked for, and that some share a dim with a tuned shape of the op.
 void tell_of(const std::vector<Problem>& drawn, const OpSpec& spec, const std::vector<ShapeDims>& of_op,
              std::size_t asked, std::vector<std::string>& notes) {
   if (drawn.size() < asked) {
@@ -61,7 +61,7 @@ std::vector<JudgedShapes> judged_shapes(const Store& store, const ProblemWords& 
           mode);
     };
     std::vector<OpSpec> specs = tuned_specs(store, interface, device, mode);
-    // What is learned of an op is learned of all its specs.
+    // The model learns from all specs of the op.
     std::vector<ShapeDims> of_op;
     for (const OpSpec& spec : specs) std::ranges::move(tuned_of(spec), std::back_inserter(of_op));
     std::erase_if(specs, std::not_fn(wanted_specs(words, interface)));

@@ -9,7 +9,7 @@
 #include "tuner/app/problem_words.hpp"
 #include "tuner/learn/drawn_shapes.hpp"
 
-/// The shapes that `regret` judges: all that are tuned, or those that are named or drawn.
+/// The shapes that `regret` judges: all tuned ones, or the named or drawn ones.
 namespace tilewright::app {
 
 class RegretMeasure;
@@ -18,15 +18,15 @@ class RegretMeasure;
 struct JudgedShapes {
   DeviceFacts device;
   OpSpec spec;
-  /// Empty: all that are tuned.
+  /// Empty: all tuned shapes.
   std::vector<ShapeDims> shapes{};
-  /// The shapes that the cache has no winner of.
+  /// The shapes without a winner in the cache.
   std::vector<Problem> untuned{};
 };
 
-/// The judged shapes of each spec with winners on these devices that the words do not rule out: those that the words or
-/// the file name (empty: none), and those that `measure` draws where `seeded` is not 0. Adds to `notes`.
-/// Throws UsageError for words that the op does not have, and as read_shapes_csv().
+/// The judged shapes of each spec that has winners on these devices and matches the words: shapes that the words or the
+/// file name (an empty path names none), and shapes that `measure` draws if `seeded` is not 0. Adds to `notes`. Throws
+/// UsageError for words that the op does not have, and as read_shapes_csv().
 [[nodiscard]] std::vector<JudgedShapes> judged_shapes(const Store& store, const ProblemWords& words,
                                                       const std::filesystem::path& shapes_file,
                                                       const OpInterface& interface,

@@ -15,25 +15,25 @@ namespace tilewright::app {
 struct RemotePlace {
   /// An address (https://tuning.example), or a folder.
   std::string name;
-  /// Has the token; nothing: TILEWRIGHT_TOKEN, or none.
+  /// The file of the token. If nullopt, TILEWRIGHT_TOKEN is read; without it no token is sent.
   std::optional<std::filesystem::path> token{};
-  /// Certificates that are trusted instead of the system's.
+  /// Certificates to trust instead of the system's.
   std::optional<std::filesystem::path> authorities{};
   std::function<bool()> cancelled{};
 };
 
-/// Throws UsageError for a wrong address, or a path that is no file.
+/// Throws UsageError for an invalid address, or a path that is not a file.
 [[nodiscard]] NamedPlace open(const RemotePlace& remote);
 
-/// Fetches the snapshot of a manifest into `part`, from where an earlier try broke off. Throws Error for bytes that do
-/// not have the hash, which are then removed.
+/// Fetches a manifest's snapshot into `part`, and resumes an earlier try. Throws Error if the bytes do not have the
+/// hash, and removes them.
 void fetch_verified(SnapshotPlace& from, const std::string& hash, std::uintmax_t most,
                     const std::filesystem::path& part);
 
-/// Throws UsageError for what is no name of a channel.
+/// Throws UsageError if `name` is not a channel name.
 void require_channel(const std::string& name);
 
-/// "3 days", "2 min": of a moment before now, at least 0.
+/// The age of a moment, at least 0: "3 days", "2 min".
 [[nodiscard]] std::string age_text(std::int64_t moment);
 
 }  // namespace tilewright::app

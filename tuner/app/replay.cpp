@@ -21,7 +21,7 @@
 namespace tilewright::app {
 namespace {
 
-/// What one strategy did with one problem, beside what measuring all of it costs.
+/// One strategy on one problem, and the time that measuring all its configs takes.
 struct Line {
   Replayed replayed;
   double all_ns = 0;
@@ -49,7 +49,7 @@ Table lines_table(const std::vector<Line>& lines) {
   return table;
 }
 
-/// One strategy over all problems.
+/// Sums one strategy up over all problems.
 std::string summary_of(const std::string& strategy, const std::vector<Line>& lines) {
   std::size_t problems = 0;
   std::size_t within_one = 0;
@@ -80,7 +80,7 @@ std::string summary_of(const std::string& strategy, const std::vector<Line>& lin
       show_share(worst), share(trials, candidates), share(spent, all));
 }
 
-/// Which of the recordings are asked for: by op, dims, dtype, attributes and device.
+/// Whether a recording matches the request: its op, dims, dtype, attributes and device.
 class Wanted {
  public:
   Wanted(const ReplayRequest& request, const Store& store) : store_(store), request_(request) {
@@ -123,7 +123,7 @@ class Wanted {
                         const OpInterface& interface) {
     const std::vector<std::string> values = split_list(choice.second);
     return std::any_of(values.begin(), values.end(), [&](const std::string& value) {
-      // Read as the op's own, so that a name or a value that it does not have is told.
+      // Parsed with the op's interface, which reports unknown names and values.
       const OpSpec asked = parse_spec(fmt::format("{}[{}={}]", interface.op, choice.first, value), interface);
       if (choice.first == "dtype") return asked.dtype == spec.dtype;
       return std::any_of(asked.attributes.begin(), asked.attributes.end(), [&](const auto& attribute) {

@@ -13,17 +13,17 @@
 #include "tuner/app/problem_words.hpp"
 #include "tuner/report/table.hpp"
 
-/// Strategies against the trials of exhaustive sweeps, with no device: what each asks for, how long it measures, and
-/// how much slower its winner is.
+/// Replays strategies on the trials of exhaustive sweeps, without a device: what each strategy tries, how long it
+/// measures, and how much slower its winner is.
 namespace tilewright::app {
 
 struct ReplayRequest {
   Place place;
-  /// A cache, or what `export --trials` wrote.
+  /// A cache, or a file that `export --trials` wrote.
   std::filesystem::path recording;
   /// Empty: all.
   std::vector<std::string> strategies;
-  /// Nothing: all ops.
+  /// nullopt: all ops.
   std::optional<ProblemWords> problems;
   std::vector<std::string> shapes;
   std::filesystem::path shapes_file;
@@ -36,7 +36,7 @@ struct ReplayRequest {
   std::size_t max_trials = 0;
 };
 
-/// Throws UsageError where the request leaves no recording, Error where there is none.
+/// Throws UsageError if no recording matches the request, Error if there is none.
 [[nodiscard]] Table replay(const ReplayRequest& request);
 
 }  // namespace tilewright::app

@@ -26,7 +26,7 @@ std::vector<std::string> ops_of(const std::string& op, const Store& store) {
                                suggestion(op, stored), op));
 }
 
-/// Trials of the devices wanted alone; the others' rows go, so that the page offers no device without trials.
+/// Keeps the trials of the wanted devices. Other devices go, so that the page offers no device without trials.
 void keep_devices(History& history, const std::vector<std::string>& fingerprints) {
   std::erase_if(history.devices, [&](const auto& device) {
     return std::find(fingerprints.begin(), fingerprints.end(), device.second.fingerprint()) == fingerprints.end();

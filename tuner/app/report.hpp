@@ -7,16 +7,16 @@
 #include "tuner/app/place.hpp"
 #include "tuner/report/page.hpp"
 
-/// The cache as pictures: the data of its page (docs/tables.md).
+/// The data of a cache's report page (docs/tables.md).
 namespace tilewright::app {
 
 struct ReportRequest {
   Place place;
-  /// Empty: all that the cache has.
+  /// Empty: all ops of the cache.
   std::string op;
-  /// As choose_devices() takes it; empty: all.
+  /// See choose_devices(); empty: all.
   std::string device;
-  /// A cache without trials has a page, too.
+  /// Whether a cache without trials has a page, too.
   bool may_be_empty = false;
 };
 
@@ -26,8 +26,8 @@ struct Report {
   std::size_t trials = 0;
 };
 
-/// The cache as it is at one moment, also while a sweep writes it. Throws UsageError for an op or a device that it does
-/// not have, Error where there is no trial to show, unless that may be.
+/// Reports the cache as it is at one moment, also while a sweep writes it. Throws UsageError for an op or a device that
+/// it does not have, Error if there is no trial to show, unless `may_be_empty`.
 [[nodiscard]] Report report(const ReportRequest& request);
 
 }  // namespace tilewright::app

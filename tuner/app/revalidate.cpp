@@ -21,12 +21,12 @@
 namespace tilewright::app {
 namespace {
 
-/// What became of one. Stays where it is: the sweep's request refers to it.
+/// A stale winner and its verdict. It does not move: the sweep's request refers to it.
 struct Line {
   const OpDefinition* definition = nullptr;
   StaleWinner before;
   Revalidated verdict = Revalidated::left;
-  /// What serves it now.
+  /// The winner that serves now.
   std::optional<Winner> now;
   Roofline roofline{};
 };
@@ -76,7 +76,7 @@ class Revalidation {
         store_(store),
         listener_(listener) {}
 
-  /// The stale winners of an op.
+  /// Adds the stale winners of an op.
   void find(const OpDefinition& definition) {
     for (const std::string& fingerprint : devices_.fingerprints()) {
       for (StaleWinner& stale : stale_now(definition, fingerprint)) {
@@ -85,7 +85,7 @@ class Revalidation {
     }
   }
 
-  /// False when cancelled, or some problem was left.
+  /// False if cancelled, or if a problem was left.
   bool run() {
     bool all = true;
     SharedBudget budget(request_.budget, lines_.size());
@@ -147,7 +147,7 @@ class Revalidation {
   DevicePool& devices_;
   Store& store_;
   Listener& listener_;
-  /// Those of one op together.
+  /// The lines of one op are adjacent.
   Lines lines_;
 };
 

@@ -6,7 +6,7 @@
 
 #include "tuner/app/tuning.hpp"
 
-/// Times again, in turns, winners that were chosen under another driver, compiler, version or source.
+/// Times stale winners again, in turns: winners chosen under another driver, compiler, version or source.
 namespace tilewright::app {
 
 struct RevalidateRequest {
@@ -14,17 +14,17 @@ struct RevalidateRequest {
   Tuning tuning;
   /// Empty: all ops.
   std::string op;
-  /// Chosen in this one; nothing: in the regime that each was chosen in.
+  /// The regime to choose in; nullopt: the regime that each winner was chosen in.
   std::optional<Regime> regime;
 };
 
 struct RevalidateResult {
-  /// The verdict on each. Nothing where none is stale, as the listener hears.
+  /// The verdict on each stale winner; nullopt if there is none, as the listener is told.
   std::optional<Table> table;
   bool whole = true;
 };
 
-/// Throws UsageError where there is no cache.
+/// Throws UsageError if there is no cache.
 [[nodiscard]] RevalidateResult revalidate(const RevalidateRequest& request, Listener& listener);
 
 }  // namespace tilewright::app

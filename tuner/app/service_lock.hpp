@@ -8,16 +8,16 @@
 
 namespace tilewright::app {
 
-/// The port of a service unless told otherwise.
+/// The default port of a service.
 inline constexpr std::uint16_t kServicePort = 8470;
 
-/// One service a cache: two would tune the same jobs. The operating system lets go of it when the process ends, however
-/// it ends. The file `CACHE-service` beside the cache is what is locked; it stays.
+/// A lock that lets one service run on a cache: two would tune the same jobs. The operating system releases it when the
+/// process ends. The locked file is `CACHE-service` beside the cache; it stays.
 class ServiceLock {
  public:
-  /// Throws Error that says what to do where another service has it, or the file cannot be made.
+  /// Throws Error, with what to do, if another service has the lock or the file cannot be made.
   explicit ServiceLock(const std::filesystem::path& cache);
-  /// Whether a service has the cache now; nothing is made.
+  /// Whether a service has the cache now; makes no file.
   [[nodiscard]] static bool is_held(const std::filesystem::path& cache) noexcept;
 
  private:

@@ -29,7 +29,7 @@ constexpr std::size_t kMostReported = 10'000;
 constexpr std::size_t kMostSweeps = 64;
 constexpr std::size_t kMostProblems = 10'000;
 
-/// A text, or a list of them, as NAME=VALUES has them.
+/// A text, or a list of texts joined by commas as in NAME=VALUES.
 std::string values_of(const nlohmann::json& json, const JsonObject& object, const std::string& name) {
   if (json.is_string()) return json.get<std::string>();
   std::vector<std::string> values;
@@ -66,7 +66,7 @@ AskedSweep read_sweep(const nlohmann::json& json, const std::string& what) {
   sweep.interface = object.text("interface");
   if (object.has("implementations")) sweep.implementations = object.texts("implementations");
   if (object.has("dtype")) {
-    // Read, whatever kind it is.
+    // Marks the member as read, whatever its kind.
     const nlohmann::json& dtype = json["dtype"];
     static_cast<void>(dtype.is_array() ? object.array("dtype").size() : object.text("dtype").size());
     sweep.grid.words.named.emplace_back("dtype", values_of(dtype, object, "dtype"));
@@ -106,7 +106,7 @@ AskedCampaign read_document(const std::string& text) {
   return campaign;
 }
 
-/// Empty where the op here is the one that the sweep names.
+/// Why the op here is not the one that the sweep names; empty if it is.
 std::string why_other(const AskedSweep& sweep, const OpDefinition& definition) {
   const std::string& op = definition.interface.op;
   if (definition.interface.hash() != sweep.interface) {
@@ -139,7 +139,7 @@ std::vector<TuningDevice> chosen_devices(const std::vector<std::string>& names, 
   return chosen;
 }
 
-/// Counted before one is made. What is no shape at all is told when they are read.
+/// Counts problems before any is made. Invalid shapes are reported when they are read.
 void require_few(const std::vector<std::string>& shapes) {
   std::size_t sum = 0;
   for (const std::string& text : shapes) {
@@ -156,7 +156,7 @@ void require_few(const std::vector<std::string>& shapes) {
   }
 }
 
-/// A job for each problem on each kind of device, each once.
+/// One job for each problem on each device model.
 std::vector<Job> jobs_of(const AskedCampaign& campaign, std::span<const TuningDevice> devices, Catalogue& catalogue) {
   std::vector<Job> jobs;
   std::set<std::pair<std::string, std::string>> seen;
@@ -184,15 +184,15 @@ std::string text_of(const nlohmann::ordered_json& json) { return json.dump(2) + 
 
 Cell moment(std::int64_t seconds) { return fmt::format("{:%FT%TZ}", fmt::gmtime(static_cast<std::time_t>(seconds))); }
 
-/// Who only asks makes no cache and brings none forward.
+/// A reader neither makes nor migrates a cache.
 JobQueue queue_to_read(const Place& place) { return JobQueue(cache_path(place), StoreAccess::read_older); }
 
-/// The same request by the same asker.
+/// The same for a client's repeated request; empty without a key.
 std::string key_of(const Submitter& submitter) {
   return submitter.key.empty() ? "" : content_hash(submitter.name + "\n" + submitter.key);
 }
 
-/// One of the document's, as it is stored. Throws UsageError.
+/// Reads one miss of the document, in the form that is stored. Throws UsageError.
 Miss read_miss(const nlohmann::json& json, Catalogue& catalogue) {
   JsonObject object(json, "miss", JsonOf::request);
   Miss miss{object.text("problem"), object.text("device"), 1, 0, 0};

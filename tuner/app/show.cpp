@@ -36,7 +36,7 @@ struct Legal {
   LaunchPlan plan;
 };
 
-/// What was asked for: where dims are left out, the shapes of the definition's grid with those that were given.
+/// The problem asked for; if dims are missing, the shapes of the definition's grid with the given dims.
 std::vector<Problem> problems_of(const OpDefinition& definition, const ProblemWords& words, const DeviceFacts& device) {
   const OpInterface& interface = definition.interface;
   ProblemWords whole = words;
@@ -58,7 +58,7 @@ std::vector<Problem> problems_of(const OpDefinition& definition, const ProblemWo
   return problems;
 }
 
-/// The first of `problems` that the config is legal for; else why not for the first of all.
+/// The first of `problems` that the config is legal for; if there is none, `reason` is the first problem's.
 std::optional<Legal> find_legal(const OpDefinition& definition, const Candidate& candidate,
                                 const std::vector<Problem>& problems, const DeviceFacts& device, std::string& reason) {
   for (const Problem& problem : problems) {
@@ -93,8 +93,8 @@ Legal find_shown(const OpDefinition& definition, const Candidate& candidate, con
 
 std::string extent_text(const Extent& extent) { return fmt::format("{}x{}x{}", extent[0], extent[1], extent[2]); }
 
-/// What profiles the config's kernels on the problem at hand. Nsight Compute repeats a kernel many times, hence the
-/// timeout; the cache is of its own, since the config is alone there and wins.
+/// The command that profiles the config's kernels on this problem. Nsight Compute repeats a kernel many times, hence
+/// the timeout. In a cache of its own the config is alone and wins.
 std::string profile_command(const ShownConfig& shown, const Place& place) {
   std::set<std::string> entries;
   for (const PlannedKernel& kernel : shown.plan.kernels) entries.insert(kernel.entry);

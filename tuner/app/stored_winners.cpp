@@ -16,7 +16,7 @@ const OpDefinition* definition_of(const std::string& op, Catalogue& catalogue, c
   if (std::find(names.begin(), names.end(), op) != names.end()) return &catalogue.find(op);
   const std::vector<std::string> stored = store.ops();
   if (std::find(stored.begin(), stored.end(), op) != stored.end()) return nullptr;
-  return &catalogue.find(op);  // throws, and says what is near
+  return &catalogue.find(op);  // throws, with the nearest name
 }
 
 StoredWinners stored_winners(const Store& store, const OpInterface& interface, const OpDefinition* definition,

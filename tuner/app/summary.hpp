@@ -7,18 +7,18 @@
 #include "tuner/app/place.hpp"
 #include "tuner/report/table.hpp"
 
-/// The content of a cache, in a line an op, dtype and device.
+/// The content of a cache, one row for each op, dtype and device.
 namespace tilewright::app {
 
 struct SummaryRequest {
   Place place;
-  /// As choose_devices() takes it; empty: all.
+  /// See choose_devices(); empty: all.
   std::string device;
-  /// Nothing: all.
+  /// nullopt: all.
   std::optional<MeasureMode> mode;
 };
 
-/// Throws UsageError for a device that the cache does not have, CacheError for a cache that cannot be read.
+/// Throws UsageError for a device that the cache does not have, CacheError if the cache cannot be read.
 [[nodiscard]] Table summary(const SummaryRequest& request);
 
 }  // namespace tilewright::app

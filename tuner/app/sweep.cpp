@@ -14,7 +14,7 @@
 namespace tilewright::app {
 namespace {
 
-/// dtype and attributes with the values asked for, in the order typed.
+/// dtype and attributes with their values, in the order typed.
 using Choices = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
 void add_choices(Choices& choices, const std::string& name, const std::string& values) {
@@ -23,7 +23,7 @@ void add_choices(Choices& choices, const std::string& name, const std::string& v
   for (std::string& value : split_list(values)) found->second.push_back(std::move(value));
 }
 
-/// Every combination of the choices.
+/// All combinations of the choices.
 std::vector<OpSpec> specs_of(const OpInterface& interface, const Choices& choices) {
   std::vector<std::string> texts{""};
   for (const auto& [name, values] : choices) {
@@ -42,7 +42,7 @@ std::vector<OpSpec> specs_of(const OpInterface& interface, const Choices& choice
   return specs;
 }
 
-/// Those of a few problems: one constraint forbids many shapes.
+/// The first few refusals: one constraint forbids many shapes.
 std::string refusals_text(const std::vector<std::string>& refusals) {
   constexpr std::size_t kTold = 5;
   const std::size_t told = std::min(kTold, refusals.size());
@@ -52,7 +52,7 @@ std::string refusals_text(const std::vector<std::string>& refusals) {
   return text;
 }
 
-/// The winners of the problems that were swept, in their order.
+/// The winners of the swept problems, in their order.
 Table table_of(const Store& store, const SweepRequest& request, const std::vector<std::string>& fingerprints) {
   const std::string hash = request.definition->interface.hash();
   std::vector<WinnerLine> lines;
@@ -71,7 +71,7 @@ Table table_of(const Store& store, const SweepRequest& request, const std::vecto
   return winners_table(fmt::format("Winners of {}", request.definition->interface.op), lines);
 }
 
-/// What is to be said of the table.
+/// Tells what the sweep left out, and what was lost.
 void add_notes(const SweepRequest& request, const SweepSummary& summary, Table& table) {
   if (summary.unconsidered > 0) {
     table.notes.push_back(
@@ -162,7 +162,7 @@ std::vector<OpProblems> problems_by_op(const SweepProblems& request, Catalogue& 
 
 std::optional<SweepResult> sweep(const SweepProblems& asked, Listener& listener) {
   Catalogue catalogue = open_catalogue(asked.place);
-  // Read once before anything is opened, so that a slip of the pen costs no time; the grid depends on the device.
+  // Read before anything is opened, so that a mistyped word costs no time; the grid depends on the device.
   static_cast<void>(problems_by_op(asked, catalogue, false));
   SweepRequest request;
   const std::optional<SweepPlace> place = open_sweep(asked.place, asked.tuning, request, listener);
@@ -183,7 +183,7 @@ std::optional<SweepResult> sweep(const SweepProblems& asked, Listener& listener)
         run_sweep(request, catalogue, *place->devices, store, listener, [&] { return listener.cancelled(); });
     budget.end();
     if (&op == &ops.front()) {
-      // Devices that could not be opened are lost to the whole request, and told once.
+      // Devices that could not be opened are lost to the whole request, and reported once.
       const std::vector<std::string> unopened = place->devices->lost();
       summary.lost.insert(summary.lost.begin(), unopened.begin(), unopened.end());
     }

@@ -13,8 +13,8 @@
 /// Tunes problems of ops: compiles, verifies and measures configs, and keeps the winners in the cache.
 namespace tilewright::app {
 
-/// Every combination of the values is a problem. Where no dims are given, those of the definition's grid are; where no
-/// dtype is given, the op's first.
+/// The problems are all combinations of the values. Without dims, the definition's grid has the shapes; without a
+/// dtype, the op's first counts.
 struct ProblemGrid {
   /// The op, and dims, attributes and dtype with lists and ranges of values.
   ProblemWords words;
@@ -31,31 +31,31 @@ struct ProblemGrid {
 struct SweepProblems {
   Place place;
   Tuning tuning;
-  /// Those of one op are one sweep; ops are swept in the order in which they first stand here.
+  /// Grids of one op are one sweep; ops are swept in the order of their first grids.
   std::vector<ProblemGrid> grids;
-  /// This config alone; empty: all. Of one op.
+  /// The one config to consider, of one op; empty: all configs.
   std::string config;
 };
 
-/// The problems of an op, each once.
+/// The problems of one op.
 struct OpProblems {
   const OpDefinition* definition = nullptr;
   std::vector<Problem> problems;
 };
-/// Throws UsageError for names and values that an op does not have, and for dims that cannot be counted.
+/// Throws UsageError for unknown names and values, and for dims whose bytes or operations cannot be counted.
 [[nodiscard]] std::vector<OpProblems> problems_by_op(const SweepProblems& request, Catalogue& catalogue, bool emulator);
 
 struct SweepResult {
-  /// The summary of all ops.
+  /// The sum over all ops.
   SweepSummary summary;
   /// The winners of each op's problems, with notes.
   std::vector<Table> tables;
-  /// Problems that no config can serve, and why; empty: none.
+  /// Problems that no config can serve, and why; empty if there are none.
   std::string refusals;
 };
 
-/// Nothing when cancelled before anything was measured, as the listener hears. Throws UsageError for a request that the
-/// op does not allow, Error where no problem can be served.
+/// nullopt if cancelled before anything was measured, with a warning. Throws UsageError for a request that the op does
+/// not allow, Error if no problem can be served.
 [[nodiscard]] std::optional<SweepResult> sweep(const SweepProblems& request, Listener& listener);
 
 }  // namespace tilewright::app

@@ -22,15 +22,15 @@
 namespace tilewright::app {
 namespace {
 
-/// The request with what the cache and the ops say of it.
+/// The request, resolved by the cache and the ops.
 struct Asked {
   const TableRequest& request;
   const std::string& op;
-  /// Null where it is elsewhere.
+  /// Null if the definition is not on this machine.
   const OpDefinition* definition = nullptr;
   OpInterface interface {};
   WantedProblems wanted{};
-  /// Fingerprints; none for a comparison, whose sides have theirs.
+  /// Fingerprints; empty for a comparison, whose sides have their own.
   std::vector<std::string> devices{};
 };
 
@@ -68,7 +68,7 @@ std::string nothing_tried(const Asked& asked) {
       op, op);
 }
 
-/// Of the problems' spaces, what is no row: stored with the winners. Empty where nothing is.
+/// Counts the points of the problems' spaces that are no configs, as stored with the winners. Empty if there are none.
 std::string forbidden_note(const Store& store, const std::vector<TriedProblem>& problems) {
   std::int64_t sum = 0;
   for (const TriedProblem& each : problems) {
@@ -120,7 +120,7 @@ Table comparison(const Asked& asked) {
   return table;
 }
 
-/// Of each problem on each device the latest first.
+/// For each problem and device, the latest first.
 Table history(const Asked& asked, const Store& store) {
   std::vector<HistoryLine> lines;
   for (const WinnerRow& row :
@@ -145,7 +145,7 @@ Table history(const Asked& asked, const Store& store) {
   return table;
 }
 
-/// The cache; of a comparison, where side A is a file, that one: its interface of the op is as good.
+/// The cache; for a comparison whose side A is a file, that file, which has the op's interface, too.
 Store store_for(const TableRequest& request) {
   if (request.view == View::comparison && std::filesystem::is_regular_file(request.a)) return open_recording(request.a);
   return open_to_read(request.place);

@@ -17,7 +17,7 @@
 namespace tilewright::app {
 namespace {
 
-/// Why it ended, by the worst.
+/// Why the sweep ended, by its worst reason.
 std::string outcome_of(const SweepSummary& summary) {
   if (summary.interrupted) return "interrupted";
   if (!summary.lost.empty()) return "device_lost";

@@ -20,7 +20,7 @@ constexpr std::int64_t kMostAttempts = 3;
 
 std::string op_of(const std::string& shape_key) { return shape_key.substr(0, shape_key.find_first_of("[{")); }
 
-/// 0 for what no op here describes any more.
+/// 0 if no op here describes the miss.
 double weight_of(const Miss& miss, Catalogue& catalogue) try {
   const OpDefinition& definition = catalogue.find(op_of(miss.shape_key));
   const Problem problem = parse_problem(miss.shape_key, definition.interface);
@@ -29,7 +29,7 @@ double weight_of(const Miss& miss, Catalogue& catalogue) try {
   return 0;
 }
 
-/// Of a campaign, else the heaviest miss, else of a campaign that is to wait for misses.
+/// A job of a campaign, else the heaviest miss, else a job of a campaign that waits for misses.
 std::optional<Job> next_job(JobQueue& queue, std::span<const TuningDevice> devices, Catalogue& catalogue) {
   std::vector<std::string> fingerprints;
   for (const TuningDevice& device : devices) fingerprints.push_back(device.fingerprint);

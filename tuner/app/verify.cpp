@@ -58,7 +58,7 @@ Table table_of(const std::vector<CheckedOutput>& lines) {
   return table;
 }
 
-/// What is checked of one problem.
+/// The configs to check for one problem.
 std::vector<Candidate> configs_of(const VerifyRequest& request, const ChosenProblem& chosen,
                                   const DeviceFacts& device) {
   const OpDefinition& definition = *chosen.definition;

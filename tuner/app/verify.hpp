@@ -11,19 +11,19 @@
 #include "tuner/app/work.hpp"
 #include "tuner/report/table.hpp"
 
-/// Configs checked against the op's reference on a device, with the errors of every output. Nothing is timed, and
-/// nothing is written to the cache.
+/// Checks configs against the op's reference on a device, with the errors of each output. Nothing is timed, and nothing
+/// is written to the cache.
 namespace tilewright::app {
 
 struct VerifyRequest {
   Place place;
   Work work;
-  /// As choose_problems() takes it.
+  /// See choose_problems().
   ProblemWords problems;
   MeasureMode mode = MeasureMode::cold;
-  /// "all", "base", or a config; none: the winner, else the base.
+  /// "all", "base", or configs; empty: the winner, else the base.
   std::vector<std::string> configs;
-  /// The most configs of "all"; 0: no bound. Nothing: usual_max_configs().
+  /// The most configs of "all"; 0: no bound. nullopt: usual_max_configs().
   std::optional<std::size_t> max_configs;
 };
 
@@ -31,11 +31,11 @@ struct VerifyResult {
   Table table;
   /// Lines that are not right.
   std::size_t wrong = 0;
-  /// True: missing results were not checked.
+  /// If true, missing rows were not checked.
   bool cancelled = false;
 };
 
-/// Nothing when cancelled before anything ran, as the listener hears.
+/// nullopt if cancelled before anything ran, with a warning.
 [[nodiscard]] std::optional<VerifyResult> verify(const VerifyRequest& request, Listener& listener);
 
 }  // namespace tilewright::app

@@ -17,7 +17,7 @@
 namespace tilewright::app {
 namespace {
 
-/// How sure the distance to the runner-up is.
+/// How certain the distance to the runner-up is.
 std::string margin_text(const Selection& choice) {
   if (choice.margin_high <= 0) return "";
   const auto percent = [](double ratio) { return fmt::format("{:+.2f} %", 100 * (ratio - 1)); };
@@ -35,7 +35,7 @@ std::string tie_text(const Selection& choice) {
                                    choice.tie_broken_by));
 }
 
-/// What of the space was never considered, by the rules that forbid most.
+/// The points of the space that are no configs, by the rules that forbid most.
 std::string forbidden_text(const Selection& choice) {
   constexpr std::size_t kRulesTold = 3;
   std::vector<std::pair<std::string, std::int64_t>> rules(choice.forbidden.begin(), choice.forbidden.end());
@@ -133,7 +133,7 @@ std::string roofline_text(const ServedLine& line) {
   return text.empty() ? "" : text + "\n";
 }
 
-/// The finalists after a second of load each; the regime that was asked for chose among them, or the burst did.
+/// The finalists after a second of load each, and the regime that chose among them.
 std::string load_text(const Selection& choice) {
   const std::string served = fmt::format("  served is the fastest in {}", name(choice.regime));
   if (choice.sustained.empty()) return served + "; under load nothing was measured (sweep --regime sustained)\n";
@@ -219,7 +219,7 @@ Table evidence_records(const Store& store, const Problem& problem, const std::ve
     Proof& proof = proofs.emplace_back();
     if (!line.served.row) continue;
     proof.winner = line.served.row->winner;
-    // What was measured elsewhere was not chosen here.
+    // A choice for another problem is no evidence here.
     if (line.served.match.fit != Fit::exact) proof.winner.choice = {};
     const auto trial = store.trial(proof.winner.trial.id);
     if (trial && trial->timing) proof.trial.rounds = static_cast<std::int32_t>(trial->timing->rounds_ns.size());

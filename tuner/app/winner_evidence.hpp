@@ -8,14 +8,14 @@
 #include "cache/store/store.hpp"
 #include "tuner/report/served_table.hpp"
 
-/// Why a winner is the winner, in words: `tilewright show` without --config.
+/// Tells in words why a winner is the winner: `tilewright show` without --config.
 namespace tilewright::app {
 
-/// Several lines of text about what is served: the choice, the time, how sure it is and where it stands, correctness,
-/// the binary, the machine's state.
+/// Several lines of text about what is served: the choice, the time with its certainty and its place on the roofline,
+/// correctness, the binary, the machine's state.
 [[nodiscard]] std::string evidence_text(const Store& store, const Problem& problem, const ServedLine& line);
 
-/// The same as a record for each device: what served_table() says, and behind it every column of evidence_table().
+/// The same as one record for each device: the columns of served_table(), then those of evidence_table().
 [[nodiscard]] Table evidence_records(const Store& store, const Problem& problem, const std::vector<ServedLine>& lines);
 
 }  // namespace tilewright::app

@@ -52,7 +52,7 @@ void check_devices(const std::vector<std::string>& names) {
       throw UsageError(fmt::format("--devices: {} stands alone, or a list names each device", *name));
     }
     if (*name != kAll) check_device_name(*name);
-    // Emulators are as many as are asked for; a GPU is one.
+    // The emulator may be named several times, a GPU once.
     if (!is_emulator(*name) && std::find(names.begin(), name, *name) != name) {
       throw UsageError(fmt::format("--devices names {} twice", *name));
     }

@@ -11,28 +11,28 @@
 #include "tuner/compile/compiler.hpp"
 #include "tuner/worker/device_pool.hpp"
 
-/// The devices and compilers of a request, each in processes of their own, which this program serves as well.
+/// The devices and compilers of a request, each in a process of its own. This program serves as these processes, too.
 namespace tilewright::app {
 
 struct Work {
-  /// "auto" (the first GPU, else the emulator), "all" (GPUs), or each by name: "cpu", "cuda:1".
+  /// "auto" (the first GPU, else the emulator), "all" (GPUs), or names: "cpu", "cuda:1".
   std::vector<std::string> devices{"auto"};
-  /// Without progress a config is stopped after so long; 0: the usual time.
+  /// A config without progress is stopped after this time; 0: the default.
   std::chrono::seconds timeout{0};
   std::chrono::seconds compile_timeout{120};
-  /// Compile workers; 0: one a core.
+  /// Compile workers; 0: one for each core.
   int jobs = 0;
 };
 
-/// Serves another process of this program, where these words of the command line say so, and ends with it: whether it
-/// ended well. Nothing: they are no worker's.
+/// If the words of the command line ask for a worker, serves as one until its parent ends; true if it ended well.
+/// nullopt for any other words.
 [[nodiscard]] std::optional<bool> serve_as_worker(const std::vector<std::string>& words);
 
-/// Throws UsageError for devices that cannot be swept together: one twice, the emulator with a GPU, "all" with others.
+/// Throws UsageError for an unknown name, a GPU named twice, the emulator with a GPU, or "all" or "auto" with others.
 void check_devices(const std::vector<std::string>& names);
-/// Null when cancelled meanwhile. Throws DeviceError where none can be opened.
+/// Null if cancelled. Throws DeviceError if no device can be opened.
 [[nodiscard]] std::unique_ptr<DevicePool> open_devices(const Work& work, Listener& listener);
-/// Ends with what it compiles when cancelled. `listener` must outlive it.
+/// Stops a compile when cancelled. `listener` must outlive it.
 [[nodiscard]] std::unique_ptr<Compiler> open_compiler(const Work& work, bool emulator, const Listener& listener);
 
 }  // namespace tilewright::app

@@ -15,7 +15,7 @@ namespace {
 
 namespace po = boost::program_options;
 
-// Of any option while reading; it cannot be typed, since it has a blank.
+// The option that collects the words. It cannot be typed, since its name has a blank.
 constexpr const char* kWords = "the words";
 
 po::options_description describe(const Verb& verb) {
@@ -26,7 +26,7 @@ po::options_description describe(const Verb& verb) {
       description.add_options()(names.c_str(), "");
     } else {
       auto* const value = po::value<std::vector<std::string>>()->composing();
-      // May be left out; where it is there, it stands behind '='.
+      // The value may be left out; otherwise it stands behind '='.
       if (option.value.front() == '[') value->implicit_value({}, "");
       description.add_options()(names.c_str(), value, "");
     }

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "benchmark_";
 
-/// The program that reports, where it is built and where it is installed.
+/// The program that reports, in a build folder or installed.
 fs::path reporter() {
   fs::path found =
       fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "libexec" / "tilewright" / "tilewright-bench";
@@ -33,7 +33,7 @@ fs::path reporter() {
       fmt::format("bench reports through a program that is not there: {}; install Tilewright whole", found.string()));
 }
 
-/// The flags that are Google Benchmark's, as it reads them.
+/// The flags of Google Benchmark, in its spelling.
 std::vector<std::string> flags_of(const Arguments& arguments) {
   std::vector<std::string> flags{"tilewright bench"};
   for (const Option& option : arguments.verb().options) {
@@ -77,7 +77,7 @@ Option flag(std::string name, std::string value, std::string help, std::vector<s
   return option;
 }
 
-/// All of Google Benchmark's, in its order.
+/// All flags of Google Benchmark, in its order.
 void add_flags(std::vector<Option>& options) {
   const std::vector<std::string> truth{"true", "false"};
   options.push_back(flag("benchmark_list_tests", "[BOOL]", "Only name the benchmarks.", truth));

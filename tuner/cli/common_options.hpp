@@ -3,7 +3,7 @@
 
 #include "tuner/cli/verb.hpp"
 
-/// Options that several verbs have, in the same words.
+/// Options that several verbs share.
 namespace tilewright::cli {
 
 inline const Option kCache{"cache", "FILE",

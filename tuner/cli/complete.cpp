@@ -28,10 +28,10 @@ std::string first_sentence(const std::string& text) {
   return sentence;
 }
 
-/// "softmax" or "softmax[dtype=bf16]", and not "dtype=bf16".
+/// Whether the word names an op, as "softmax" and "softmax[dtype=bf16]" do, and "dtype=bf16" does not.
 bool is_op(const std::string& word) { return word.find('=') >= word.find_first_of("[{"); }
 
-/// Where a word that is no option stands, by the verb's usage.
+/// A position in a verb's usage for words that are no options.
 struct Place {
   /// "OP", "FILE", "NAME=VALUE", or the words themselves: "ops|devices".
   std::string what;
@@ -59,7 +59,7 @@ std::vector<Place> places_of(const std::string& usage) {
   return places;
 }
 
-/// The words behind a verb, as far as they can be understood.
+/// The words behind a verb, parsed as far as possible.
 class Line {
  public:
   Line(const Verb& verb, const std::vector<std::string>& words) : verb_(verb), typed_(words.back()) {
@@ -111,7 +111,7 @@ class Line {
     return nullptr;
   }
 
-  /// What ops and devices are looked for with.
+  /// Keeps the options that say where ops and devices are.
   void keep(const Option& option, const std::string& value) {
     if (option.name == "ops" || option.name == "cache") places_.push_back("--" + option.name + "=" + value);
   }
@@ -156,21 +156,21 @@ class Line {
     offer_list(before, value, words_of(option), option.list);
   }
 
-  /// `before` stays as it is; of a list so do the values typed already.
+  /// `before` stays as it is; in a list, so do the values typed already.
   void offer_list(std::string before, const std::string& value, const std::vector<std::string>& words, bool list) {
     std::vector<std::string> there;
     if (const std::size_t comma = value.rfind(','); list && comma != std::string::npos) {
       before += value.substr(0, comma + 1);
       there = app::split_list(value.substr(0, comma));
     }
-    // Of columns to sort by: the greatest first.
+    // In a list of columns to sort by, '-' puts the greatest first.
     const std::string sign = list && value.substr(value.rfind(',') + 1).rfind('-', 0) == 0 ? "-" : "";
     for (const std::string& word : words) {
       if (!holds(there, word) && !holds(there, "-" + word)) offer(before + sign + word);
     }
   }
 
-  /// Those that have won, else those of the op's space, piece by piece.
+  /// Offers the configs that have won; if there are none, configs of the op's space, piece by piece.
   void offer_configs(const std::string& before, const std::string& value) {
     const app::KnownWords known = known_words();
     for (const std::string& config : known.configs()) offer(before + config);
@@ -211,7 +211,7 @@ class Line {
     return option.words;
   }
 
-  /// By their device files: to open the driver takes longer than anyone waits for a Tab.
+  /// GPUs by their device files: opening the driver takes too long for a Tab.
   [[nodiscard]] static std::vector<std::string> with_gpus(std::vector<std::string> words) {
     for (int i = 0; std::filesystem::exists(fmt::format("/dev/nvidia{}", i)); ++i) {
       words.push_back(fmt::format("cuda:{}", i));
@@ -232,10 +232,10 @@ class Line {
     for (const app::KnownOp& op : app::known_ops(place_of(arguments()))) offer(op.name, first_sentence(op.summary));
   }
 
-  /// Of the op that is named already: the last, where several may be.
+  /// The words of the op named already; the last op, if there are several.
   [[nodiscard]] app::KnownWords known_words() const { return {place_of(arguments()), named_}; }
 
-  /// NAME= of attributes, and of dims and dtype too where `all`; behind the = the values.
+  /// Offers NAME= of attributes, and with `all` of dims and dtype, too; behind the = the values.
   void offer_names(bool all) {
     const app::KnownWords known = known_words();
     if (!known.is_known()) return;
@@ -262,7 +262,7 @@ class Line {
   }
 
   void offer_name(const std::string& name, const std::string& says) {
-    // Of the op that it would be of.
+    // Given already for the op that it would belong to.
     const auto op = std::find_if(named_.rbegin(), named_.rend(), is_op);
     const bool given =
         std::any_of(named_.rbegin(), op, [&](const std::string& word) { return begins_with(word, name + "="); });

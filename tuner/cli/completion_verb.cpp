@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shells' side of completion. A script knows nothing of verbs and options: it asks the program (complete.hpp), and
-// so is right for whatever version is called.
+// The shells' side of completion. A script has no verbs and options: it asks the program (complete.hpp), and so suits
+// any version.
 #include "cache/base/error.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/console.hpp"

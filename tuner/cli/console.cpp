@@ -22,14 +22,14 @@ namespace {
 
 constexpr std::size_t kWidthWithoutTerminal = 120;
 
-/// Zeros when `descriptor` is no terminal.
+/// Zeros if `descriptor` is no terminal.
 TerminalSize terminal_size(int descriptor) {
   winsize size{};
   if (isatty(descriptor) == 0 || ioctl(descriptor, TIOCGWINSZ, &size) != 0) return {};
   return {size.ws_col, size.ws_row};
 }
 
-/// At once, so that nothing of another process comes between; a terminal that went away is no error.
+/// Writes at once, so that no other process writes in between; a terminal that went away is no error.
 void write_log(const std::string& text) {
   for (std::size_t at = 0; at < text.size();) {
     const ssize_t count = write(STDERR_FILENO, text.data() + at, text.size() - at);
@@ -38,7 +38,7 @@ void write_log(const std::string& text) {
   }
 }
 
-/// A shell lets its user type meanwhile.
+/// Whether the shell has the terminal, so that its user may type.
 bool in_background() {
   const pid_t front = tcgetpgrp(STDERR_FILENO);
   return front > 0 && front != getpgrp();
@@ -84,7 +84,7 @@ void Console::log(const nlohmann::ordered_json& event) {
   nlohmann::ordered_json stamped{{"time", now()}};
   stamped.update(event);
   const std::lock_guard lock(mutex_);
-  // Paths may be no UTF-8.
+  // Paths may not be UTF-8.
   write_log(visible(stamped.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) + "\n");
 }
 

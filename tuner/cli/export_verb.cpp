@@ -24,13 +24,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of the forms that other programs read, in the order of app::TextForm.
+/// The options of app::TextForm, in its order.
 const std::vector<std::string>& text_options() {
   static const std::vector<std::string> kOptions{"csv", "jsonl", "t4", "google-benchmark"};
   return kOptions;
 }
 
-/// What is written, and where to; a cover alone may be looked at and not written.
+/// The option that names the form, and its file.
 struct Target {
   std::string option;
   fs::path file;
@@ -40,7 +40,7 @@ bool is_text_export(const std::string& option) {
   return std::find(text_options().begin(), text_options().end(), option) != text_options().end();
 }
 
-/// Nothing that may be missed stands where the target goes.
+/// Throws UsageError if writing the target would lose a file.
 void require_free(const Target& target, const Arguments& arguments) {
   const std::string file = target.file.string();
   OutputFile::refuse_cache(target.file, app::cache_path(place_of(arguments)));
@@ -48,7 +48,7 @@ void require_free(const Target& target, const Arguments& arguments) {
     if (arguments.has("force")) return;
     throw UsageError(fmt::format("{} is there already; name another file, or replace it with --force", file));
   }
-  // Both are read again before they are put in their place.
+  // Both are read again before they are put in place.
   const bool read_again = target.option == "output" || target.option == "bundle";
   if (read_again && fs::exists(target.file)) {
     throw UsageError(fmt::format("--{} makes a regular file, and {} is none; name another", target.option, file));
@@ -139,7 +139,7 @@ ExitCode run(const Arguments& arguments, Console& console) {
     return ExitCode::done;
   }
   if (target && is_text_export(target->option)) return export_text(request, *target, format, console);
-  // A header is written whole, and not at all where there is nothing to write.
+  // A header is written whole, or not at all if there is nothing to write.
   const auto write = [&](std::string_view text) {
     OutputFile output(target->file, console);
     output.write(text);

@@ -30,7 +30,7 @@ const std::vector<Variable> kVariables{
     {"COLUMNS", "Width of tables where stdout is no terminal; 120 by default."},
 };
 
-/// `text` on lines of at most kWidth, each after `indent` blanks; the first line continues one of `used` columns.
+/// Wraps `text` at kWidth, each line after `indent` blanks; the first line continues one of `used` columns.
 std::string wrap(const std::string& text, std::size_t indent, std::size_t used) {
   std::string result;
   std::size_t column = used;
@@ -57,7 +57,7 @@ std::string wrap(const std::string& text, std::size_t indent, std::size_t used) 
   return result + "\n";
 }
 
-/// Names on the left, what they mean on the right.
+/// Names on the left, their meanings on the right.
 template <class Items, class NameOf, class TextOf>
 std::string two_columns(const Items& items, const NameOf& name_of, const TextOf& text_of) {
   std::size_t widest = 0;
@@ -66,7 +66,7 @@ std::string two_columns(const Items& items, const NameOf& name_of, const TextOf&
   std::string text;
   for (const auto& item : items) {
     const std::string left = fmt::format("  {}", name_of(item));
-    // A name as wide as its column stands on a line of its own.
+    // A name as wide as its column stands on its own line.
     text += left + wrap(text_of(item), indent, left.size() + 1 > indent ? indent + 1 : left.size());
   }
   return text;
@@ -87,7 +87,7 @@ std::string exit_codes(const Verb* verb) {
 
 std::string help_text(const Verb& verb) {
   std::string text = fmt::format("tilewright {}", verb.name);
-  // On the lines below where it does not fit.
+  // On the next lines if it does not fit.
   const bool fits = text.size() + 1 + verb.usage.size() <= kWidth;
   text += (fits ? " " + verb.usage + "\n" : wrap(verb.usage, 4, text.size())) + "\n";
   text += wrap(verb.summary + ".", 0, 0);

@@ -6,19 +6,19 @@
 
 #include "tuner/cli/verb.hpp"
 
-/// Help, made from the table of verbs: for a terminal, and as docs/cli.md, which holds the very same text. Man pages
-/// are made from the same values (man_page.hpp).
+/// Help from the table of verbs: for a terminal, and as docs/cli.md, with the same text. Man pages use the same values
+/// (man_page.hpp).
 namespace tilewright::cli {
 
 /// `tilewright VERB --help`
 [[nodiscard]] std::string help_text(const Verb& verb);
-/// Names and meanings of the environment variables that the program reads.
+/// An environment variable that the program reads, and its meaning.
 struct Variable {
   std::string name;
   std::string says;
 };
 [[nodiscard]] const std::vector<Variable>& variables();
-/// The meaning of exit codes of `verb`, or of the program where it is null.
+/// The meaning of the exit codes of `verb`, or of the program if it is null.
 [[nodiscard]] std::string exit_codes(const Verb* verb);
 
 /// `tilewright help`

@@ -28,7 +28,7 @@ ExitCode run(const Arguments& arguments, Console& console) {
     console.print(app::table_of(conflicts), format);
   } else {
     console.print(result.table, format);
-    // To people beside the result, so that a program reads one table.
+    // On stderr, so that a program reads one table.
     for (std::size_t i = 0; i < std::min(conflicts.size(), kToldConflicts); ++i)
       console.say(app::text_of(conflicts[i]));
     if (conflicts.size() > kToldConflicts) {

@@ -8,7 +8,7 @@
 namespace tilewright::cli {
 namespace {
 
-// A signal handler has no other way to speak to the program, whose compile threads ask as well.
+// A signal handler can only set flags, which compile threads read as well.
 std::atomic<bool> signalled = false;
 std::atomic<bool> continued = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
@@ -18,7 +18,7 @@ static_assert(std::atomic<bool>::is_always_lock_free);
 void watch_interrupts() {
   struct sigaction action {};
   action.sa_handler = [](int) { signalled = true; };
-  // Once only, so that a second Ctrl-C ends a program that does not listen; reads and writes are not disturbed.
+  // Handled once, so that a second Ctrl-C ends a program that does not stop; reads and writes are restarted.
   action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
   struct sigaction going_on {};

@@ -10,13 +10,13 @@
 namespace tilewright::cli {
 namespace {
 
-// Begin and end of a synchronised update, and of the time for which the cursor is hidden.
+// Begin and end of a synchronised update, with the cursor hidden.
 constexpr const char* kFrameBegins = "\x1b[?2026h\x1b[?25l";
 constexpr const char* kFrameEnds = "\x1b[?25h\x1b[?2026l";
-// In two parts: what is erased from the first row on, some terminals put among what was scrolled away.
+// In two parts: some terminals keep rows that are erased from the first on among the lines scrolled away.
 constexpr const char* kEraseBelow = "\x1b[K\x1b[B\x1b[J\x1b[A";
 constexpr const char* kEraseRest = "\x1b[K";
-// The cursor's place is remembered, and taken again: escape and a digit, in octal lest the digit belongs to the escape.
+// Saves and restores the cursor: escape and a digit, in octal so that the digit does not belong to the escape.
 constexpr const char* kRemember = "\0337";
 constexpr const char* kReturn = "\0338";
 
@@ -24,17 +24,17 @@ std::string up(std::size_t rows) { return rows == 0 ? "" : fmt::format("\x1b[{}A
 
 std::string frame(const std::string& body) { return body.empty() ? "" : kFrameBegins + body + kFrameEnds; }
 
-/// Of the character that begins at `at`.
+/// The bytes of the character that begins at `at`.
 std::size_t length_of_character(const std::string& text, std::size_t at) {
   std::size_t end = at + 1;
   while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) ++end;
   return end - at;
 }
 
-/// Terminals that tell no size are as most are.
+/// A terminal without a known size is taken to have 80 columns and 24 rows.
 TerminalSize known(TerminalSize size) { return size.columns == 0 || size.rows == 0 ? TerminalSize{80, 24} : size; }
 
-/// In a terminal that has broken it; an empty line is one row.
+/// The rows of a line that the terminal has wrapped; an empty line is one row.
 std::size_t rows_of(std::size_t width, std::size_t columns) {
   return std::max<std::size_t>((width + columns - 1) / columns, 1);
 }
@@ -59,7 +59,7 @@ std::string cut_to_width(const std::string& text, std::size_t columns) {
 
 namespace {
 
-/// No more than there is room for above the cursor's row.
+/// As many lines as fit above the cursor's row.
 std::vector<std::string> fitted(const std::vector<std::string>& lines, TerminalSize size) {
   std::vector<std::string> fitting;
   for (const std::string& line : lines) {
@@ -89,14 +89,14 @@ std::string LiveBlock::erase(TerminalSize size) {
     remains_.push_back(std::min(width, taken * size.columns));
     hidden -= taken;
   }
-  // A row left free, lest the terminal joins a line broken there with what comes next.
+  // A free row keeps the terminal from joining a line broken there with what comes next.
   remains_.push_back(0);
   return erased + "\n";
 }
 
 std::string LiveBlock::all(TerminalSize size) {
   if (!remains_.empty() && size != size_) {
-    // One row is taken at the top, and the cursor's at the bottom: those between that and the block are ours, too.
+    // One row is taken at the top, and the cursor's at the bottom: rows between the first and the block are ours, too.
     for (std::size_t row = shown_.size() + 2; row < size.rows; ++row) remains_.push_back(0);
   }
   size_ = size;
@@ -138,7 +138,7 @@ std::string LiveBlock::write_above(const std::string& text, TerminalSize size) {
   size = known(size);
   const std::string erased = erase(size);
   shown_ = fitted(shown_, size);
-  // What is out of sight is no more next to the block.
+  // Rows out of sight no longer adjoin the block.
   remains_.clear();
   return frame(erased + text + all(size));
 }

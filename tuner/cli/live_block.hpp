@@ -5,16 +5,16 @@
 #include <string>
 #include <vector>
 
-/// Some lines at the bottom of a terminal, rewritten in place. This makes the text to write and writes nothing.
+/// Some lines at the bottom of a terminal, rewritten in place. Makes the text to write, and writes nothing.
 ///
 /// Each text is one frame. It begins and ends with the cursor visible in the terminal's last row, in the first column
-/// below the block, and all settings as they were: a program that ends between two frames leaves a terminal that needs
-/// no repair. The terminal remembers where the text above ends. Only lines that differ are written, as a synchronised
-/// update where the terminal knows it.
+/// below the block, and with all settings unchanged: a program that ends between two frames leaves a sound terminal.
+/// The terminal's saved cursor marks where the text above ends. A frame rewrites only lines that differ, as a
+/// synchronised update if the terminal knows it.
 ///
-/// A resized terminal breaks lines anew and moves rows above its top before it tells anyone. As the cursor was in the
-/// last row, the place of the block is known: it is erased by rows, and rows out of sight when a larger window brings
-/// them back.
+/// A resized terminal wraps lines anew and moves rows above its top before it tells anyone. Since the cursor was in the
+/// last row, the place of the block is known: it is erased by rows; rows out of sight are erased when a larger window
+/// brings them back.
 namespace tilewright::cli {
 
 struct TerminalSize {
@@ -26,29 +26,28 @@ struct TerminalSize {
 
 class LiveBlock {
  public:
-  /// The block shows `lines`, each cut to the width, no more than there are rows for. Empty when nothing is to be
-  /// written.
+  /// Shows `lines`, each cut to the width, as many as there are rows for. Empty if nothing needs to be written.
   [[nodiscard]] std::string draw(const std::vector<std::string>& lines, TerminalSize size);
-  /// `text` (with its line ends) stands above the block for good.
+  /// Writes `text`, with its line ends, above the block.
   [[nodiscard]] std::string write_above(const std::string& text, TerminalSize size);
-  /// The block goes.
+  /// Removes the block.
   [[nodiscard]] std::string clear(TerminalSize size);
-  /// Others have written to the terminal: what is shown stays, and the next frame is drawn below.
+  /// For when others have written to the terminal: the shown lines stay, and the next frame is drawn below.
   void forget();
 
  private:
-  /// From below the block to where the text above it ends, everything from there on erased.
+  /// Goes from below the block to the end of the text above it, and erases all after that.
   [[nodiscard]] std::string erase(TerminalSize size);
-  /// The block at the bottom, from where the text above it ends.
+  /// Draws the whole block, from the end of the text above it.
   [[nodiscard]] std::string all(TerminalSize size);
 
   std::vector<std::string> shown_;
-  /// Columns of each line of an earlier block, and of rows left free, that stand above this one and were out of sight.
+  /// Columns of an earlier block's lines and of free rows that stand above this block and were out of sight.
   std::vector<std::size_t> remains_;
   TerminalSize size_;
 };
 
-/// The longest start of `text` that takes no more than `columns`, with blanks for whatever is no character to be seen.
+/// The longest start of `text` that fits `columns`; control characters become blanks.
 [[nodiscard]] std::string cut_to_width(const std::string& text, std::size_t columns);
 
 }  // namespace tilewright::cli

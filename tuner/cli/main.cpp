@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program: picks the verb, and catches what nobody else did.
+// The program: picks the verb, and reports uncaught errors.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ bool is_one_of(const std::string& word, const std::vector<std::string>& words) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// Before the command line is judged, whose mistakes are to be events, too.
+/// Asked before the command line is parsed, so that its mistakes are events, too.
 bool asks_for_json_log(const std::vector<std::string>& words) {
   const std::string option = std::string("--") + kLogFormat.name;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -48,7 +48,7 @@ ExitCode run(const std::vector<std::string>& words, Console& console) {
     console.print(fmt::format("tilewright {}\n", version()));
     return ExitCode::done;
   }
-  // No verbs for people: what a sweep's workers are started with, and what shells ask.
+  // Not verbs for people: a sweep starts workers with these words, and shells ask with them.
   if (const auto served = app::serve_as_worker(words)) return *served ? ExitCode::done : ExitCode::failed;
   if (words.front() == kCompleteWords) {
     console.print(completion_text(complete({words.begin() + 1, words.end()})));
@@ -71,7 +71,7 @@ int main(int argc, char** argv) {
   using namespace tilewright;
   using cli::ExitCode;
   cli::Console console;
-  // A limit of the size of files (ulimit -f) is then an error like a full disk, and no silent end.
+  // A limit on file sizes (ulimit -f) is then an error like a full disk, not a silent end.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
     return static_cast<int>(cli::run({argv + 1, argv + argc}, console));

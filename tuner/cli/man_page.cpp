@@ -17,7 +17,7 @@
 namespace tilewright::cli {
 namespace {
 
-/// One character of UTF-8 from `at` on, which moves behind it.
+/// Reads one UTF-8 character at `at`, and moves `at` behind it.
 unsigned next_character(std::string_view text, std::size_t& at) {
   const auto lead = static_cast<unsigned char>(text[at++]);
   unsigned character = lead < 0x80 ? lead : lead & (lead >= 0xF0 ? 0x07U : lead >= 0xE0 ? 0x0FU : 0x1FU);
@@ -27,7 +27,7 @@ unsigned next_character(std::string_view text, std::size_t& at) {
   return character;
 }
 
-/// Text as it is, whatever it means to a typesetter: dashes and quotes are those that are typed.
+/// Escapes text for roff; dashes and quotes stay as typed.
 std::string escaped(std::string_view text) {
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
@@ -56,7 +56,7 @@ std::string escaped(std::string_view text) {
             character < 0x80 ? std::string(1, static_cast<char>(character)) : fmt::format("\\[u{:04X}]", character);
     }
   }
-  // A line that begins so is a request.
+  // A line that begins with a dot is a request.
   if (!result.empty() && result.front() == '.') result.insert(0, "\\&");
   return result;
 }
@@ -72,7 +72,7 @@ std::string title(const std::string& page) {
 
 std::string section(const char* name) { return fmt::format(".SH {}\n", name); }
 
-/// A term, and behind it what it means.
+/// A term and its meaning.
 std::string item(const std::string& term, const std::string& says) {
   return fmt::format(".TP\n{}\n{}\n", term, escaped(says));
 }

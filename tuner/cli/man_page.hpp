@@ -13,7 +13,7 @@ namespace tilewright::cli {
 [[nodiscard]] std::string man_page(const Verb& verb);
 /// tilewright.1
 [[nodiscard]] std::string man_page_of_program();
-/// Writes all of them into `folder`, which is made where it is not there, and returns their paths. Throws Error.
+/// Writes all man pages into `folder`, which is made if absent, and returns their paths. Throws Error.
 std::vector<std::filesystem::path> write_man_pages(const std::filesystem::path& folder);
 
 }  // namespace tilewright::cli

@@ -21,7 +21,7 @@ OutputFile::OutputFile(fs::path file, Console& console) : file_(std::move(file))
   if (is_standard_output(file_)) return;
   std::error_code ignored;
   const fs::file_status status = fs::status(file_, ignored);
-  // A file in the place of a pipe or a device would take it away.
+  // A pipe or a device must not be replaced by a file.
   const bool stays = fs::exists(status) && !fs::is_regular_file(status);
   if (!stays) draft_.emplace(file_);
   out_.reset(std::fopen(stays ? file_.c_str() : draft_->path().c_str(), stays ? "we" : "wxe"));
@@ -44,7 +44,7 @@ void OutputFile::write(std::string_view text) {
 void OutputFile::commit() {
   if (is_standard_output(file_)) return;
   if (!error_) check(std::fflush(out_.get()) == 0);
-  // On the disk before it is in its place; a pipe has none.
+  // The bytes are on the disk before the file is in place; a pipe has none.
   if (!error_ && draft_) check(::fsync(::fileno(out_.get())) == 0);
   if (out_) check(std::fclose(out_.release()) == 0);
   if (!error_ && draft_) error_ = draft_->put_in_place();

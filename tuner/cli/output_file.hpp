@@ -11,8 +11,8 @@
 #include "cache/base/draft.hpp"
 #include "tuner/cli/console.hpp"
 
-/// The file that a verb writes: a regular file, which is written whole or not at all; a pipe or a device, which is
-/// written in its place; or standard output.
+/// The file that a verb writes: a regular file, written whole or not at all; a pipe or a device, written in place; or
+/// standard output.
 namespace tilewright::cli {
 
 class OutputFile {
@@ -21,22 +21,22 @@ class OutputFile {
   OutputFile(std::filesystem::path file, Console& console);
 
   void write(std::string_view text);
-  /// Puts the file in its place. Throws Error when it cannot be written; then what stood there still does.
+  /// Puts the file in place. Throws Error if it cannot be written; a file that was there then stays.
   void commit();
-  /// So much was written.
+  /// The number of bytes written.
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
   [[nodiscard]] static bool is_standard_output(const std::filesystem::path& file) { return file == "-"; }
-  /// Whether writing takes something away that may be missed: a pipe or a device stays what it is.
+  /// Whether writing replaces a regular file; a pipe or a device stays what it is.
   [[nodiscard]] static bool replaces(const std::filesystem::path& file);
-  /// Throws UsageError where `file` is the cache at hand, by whatever name, or what SQLite keeps beside it.
+  /// Throws UsageError if `file` is the cache, by any name, or one of SQLite's files beside it.
   static void refuse_cache(const std::filesystem::path& file, const std::filesystem::path& cache);
 
  private:
   struct Close {
     void operator()(std::FILE* file) const noexcept { static_cast<void>(std::fclose(file)); }
   };
-  /// The first failure counts: those that follow come of it.
+  /// Keeps the first failure: later ones follow from it.
   void check(bool done);
 
   std::filesystem::path file_;

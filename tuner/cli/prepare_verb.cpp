@@ -23,7 +23,7 @@ constexpr std::int64_t kMostConfigs = 4096;
 
 ExitCode run(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
-  // --device names one of the cache: none is opened.
+  // --device names a device of the cache: none is opened.
   app::Work work;
   work.compile_timeout = std::chrono::seconds(arguments.integer("compile-timeout", 120, 1));
   work.jobs = static_cast<int>(std::min<std::int64_t>(arguments.integer("jobs", 0, 1), 1024));

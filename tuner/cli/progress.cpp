@@ -18,12 +18,12 @@ namespace {
 constexpr std::chrono::milliseconds kLivePeriod{100};
 constexpr std::chrono::milliseconds kLogPeriod{5000};
 constexpr std::chrono::milliseconds kPlanPeriod{200};
-// Failures of one kind that are told one by one.
+// Failures of one kind that are printed one by one.
 constexpr std::size_t kFailuresTold = 5;
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-/// Those of the trial, else those of its measurement.
+/// The readings of the trial, else those of its measurement.
 DeviceReadings readings_of(const Trial& trial) {
   if (!trial.timing || trial.readings.sm_clock_mhz || trial.readings.temperature_c) return trial.readings;
   return trial.timing->readings;
@@ -186,7 +186,7 @@ void Progress::Lane::problem_started(const Problem& problem, std::size_t index, 
   ProblemState& mine = problem_of(problem.key());
   mine = {mine.key, index + 1, configs, already_measured, already_measured, 0, std::nullopt, 0, 0};
   sweep.problems = std::max(sweep.problems, of);
-  // One that another device was lost over, or that devices of several models have, counts once.
+  // A problem that moves to another device, or that devices of several models have, counts once.
   if (progress_.seen_.insert(mine.key).second) ++sweep.begun;
   if (progress_.json_) {
     nlohmann::ordered_json told = progress_.event("problem_started", device_);
@@ -229,7 +229,7 @@ void Progress::Lane::trial_done(const Problem& problem, const Trial& trial, bool
 }
 
 void Progress::Lane::tell_failure(const Problem& problem, const Trial& trial) {
-  // A config that the device has no room for is nothing to act on.
+  // A config that exceeds the device's limits needs no action.
   if (trial.status == TrialStatus::exceeds_limits) return;
   const std::size_t told = ++progress_.told_[trial.status];
   if (told <= kFailuresTold) {

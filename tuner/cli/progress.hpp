@@ -16,11 +16,11 @@
 #include "tuner/cli/console.hpp"
 #include "tuner/cli/sweep_state.hpp"
 
-/// A sweep's progress on stderr: one live block on a terminal, timed lines elsewhere, or events as JSON
-/// (docs/progress.md). Failures are printed as they happen, the first few of each kind; all of them are in the cache.
+/// A sweep's progress on stderr: a live block on a terminal, timed lines elsewhere, or JSON events (docs/progress.md).
+/// Failures are printed as they happen, the first few of each kind; the cache has all of them.
 namespace tilewright::cli {
 
-/// May be told by any thread. Serves several sweeps one after the other.
+/// Thread-safe. Serves several sweeps one after the other.
 class Progress : public app::Listener {
  public:
   Progress(Console& console, bool quiet);
@@ -28,7 +28,7 @@ class Progress : public app::Listener {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// A part of the block, and lines that begin with the device's name.
+  /// The listener of a device has a part of the block; its lines begin with the device's name.
   [[nodiscard]] SweepListener& on(const std::string& device) override;
   void problem_started(const Problem& problem, std::size_t index, std::size_t of, std::size_t configs,
                        std::size_t already_measured) override;
@@ -41,8 +41,8 @@ class Progress : public app::Listener {
   void planned(std::size_t done, std::size_t of) override;
   void sweep_done(const SweepSummary& summary, const std::filesystem::path& cache) override;
   [[nodiscard]] bool cancelled() const override;
-  /// At the very end, quiet or not: how many configs were wrong, crashed or hung in all sweeps. True where there was a
-  /// failure of one of these kinds.
+  /// At the very end, also if quiet: tells how many configs were wrong, crashed or hung in all sweeps. True if there
+  /// was a failure of a kind in `fail_on`.
   [[nodiscard]] bool conclude(const std::set<TrialStatus>& fail_on);
 
  private:
@@ -61,22 +61,22 @@ class Progress : public app::Listener {
 
    private:
     [[nodiscard]] LaneState& state();
-    /// The problem under way, now the first of its lane.
+    /// The state of a problem under way, moved to the front of its lane.
     [[nodiscard]] ProblemState& problem_of(const std::string& key);
     void tell_failure(const Problem& problem, const Trial& trial);
-    /// "cuda:1 ", or empty where there is one device.
+    /// "cuda:1 ", or empty if there is one device.
     [[nodiscard]] std::string prefix() const { return device_.empty() ? "" : device_ + " "; }
 
     Progress& progress_;
     std::string device_;
   };
 
-  /// An event of the sweep, with the device where there are several.
+  /// An event of the sweep, with the device if there are several.
   [[nodiscard]] nlohmann::ordered_json event(const char* kind, const std::string& device) const;
   void line(const std::string& text);
-  /// The block goes, and what is known of the sweep.
+  /// Removes the block, and forgets the sweep.
   void clear();
-  /// Shows where the sweep is: again and again, on a thread of its own.
+  /// Shows the state of the sweep periodically, on a thread of its own.
   void keep_showing(const std::stop_token& stop);
   void show();
   [[nodiscard]] double seconds() const;
@@ -95,7 +95,7 @@ class Progress : public app::Listener {
   std::condition_variable_any wake_;
   Lane lane_;
   std::vector<std::unique_ptr<Lane>> lanes_;
-  /// Last, so that it ends before what it shows.
+  /// Last, so that it ends before the members that it shows.
   std::jthread shower_;
 };
 

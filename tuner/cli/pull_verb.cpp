@@ -40,7 +40,7 @@ void say(const app::Pulled& done, Console& console) {
   if (done.misses > 0) console.say(fmt::format("{} missed shapes were sent.", done.misses));
 }
 
-/// Until Ctrl-C.
+/// Pulls until Ctrl-C.
 ExitCode pull_on(app::Puller& puller, std::chrono::milliseconds every, Console& console) {
   std::mt19937_64 random{std::random_device()()};
   std::uniform_real_distribution<double> chance(0, 1);
@@ -49,11 +49,11 @@ ExitCode pull_on(app::Puller& puller, std::chrono::milliseconds every, Console& 
     try {
       const app::Pulled done = puller.pull();
       failed = done.outcome == app::PullOutcome::away;
-      // Of a service that is away, once.
+      // Tells once that a service is away.
       if (!failed || failures == 0) say(done, console);
     } catch (const UsageError&) {
       throw;
-    } catch (const std::exception& error) {  // Those of the file system are no Error.
+    } catch (const std::exception& error) {  // Exceptions of the file system are no Error.
       if (!interrupted()) console.say_error(error.what());
     }
     failures = failed ? failures + 1 : 0;

@@ -5,7 +5,7 @@
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/interrupt.hpp"
 
-/// Options of verbs that ask a service.
+/// Options of verbs that talk to a service.
 namespace tilewright::cli {
 
 inline const Option kToken{"token-file", "FILE", "Has the token that the service asks for. Default: TILEWRIGHT_TOKEN."};
@@ -13,7 +13,7 @@ inline const Option kAuthorities{"ca", "FILE", "Certificates in PEM that are tru
 inline const Option kPublishers{"publishers", "FILE",
                                 "Public keys in PEM, one or several, of those whose signature counts."};
 
-/// --token-file and --ca; Ctrl-C ends what waits for the network.
+/// --token-file and --ca; Ctrl-C ends waiting for the network.
 [[nodiscard]] inline app::RemotePlace remote_place(const Arguments& arguments, const std::string& name) {
   app::RemotePlace remote{name, {}, {}, interrupted};
   if (arguments.has("token-file")) remote.token = arguments.text("token-file");

@@ -17,7 +17,7 @@
 namespace tilewright::cli {
 namespace {
 
-/// Of a database there is mostly one, and of a page as many as one likes.
+/// Throws UsageError for a database, which cannot be made again as a page can.
 void refuse_database(const std::filesystem::path& file) {
   if (OutputFile::replaces(file) && app::is_database(file)) {
     throw UsageError(

@@ -30,7 +30,7 @@ std::set<Scope> scopes_of(const Arguments& arguments) {
   return scopes;
 }
 
-/// `--new-token NAME`: its text is printed once, and kept nowhere.
+/// `--new-token NAME`: the token's text is printed once, and not stored.
 ExitCode make_token(const Arguments& arguments, Console& console) {
   if (!arguments.has("tokens")) throw UsageError("--new-token needs the file to add it to: --tokens FILE");
   std::optional<std::int64_t> expires_at;
@@ -83,9 +83,9 @@ ExitCode run(const Arguments& arguments, Console& console) {
     console.logs_json() ? console.log(event) : console.say(line_of(event));
   });
   watch_interrupts();
-  // For who started it on any free port.
+  // For programs that start it on any free port.
   console.print(fmt::format("Serving {}\n", service.url()));
-  // What is still at work, such as a table of all trials, only reads, or ends as a kill would end it.
+  // Work that goes on, such as a table of all trials, only reads, or ends as a kill would end it.
   if (!service.run(interrupted)) std::_Exit(static_cast<int>(ExitCode::done));
   return ExitCode::done;
 }

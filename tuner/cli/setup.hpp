@@ -10,16 +10,16 @@
 #include "tuner/cli/arguments.hpp"
 #include "tuner/report/table.hpp"
 
-/// The objects that several verbs need, from the options that they share.
+/// Values of the options that several verbs share.
 namespace tilewright::cli {
 
 /// --format
 [[nodiscard]] Format format_of(const Arguments& arguments);
-/// --mode, or nothing when it is not given.
+/// --mode, or nullopt if it is not given.
 [[nodiscard]] std::optional<MeasureMode> mode_of(const Arguments& arguments);
 /// --cache and --ops.
 [[nodiscard]] app::Place place_of(const Arguments& arguments);
-/// OP and the words behind it. Throws UsageError where there is none.
+/// OP and the words behind it. Throws UsageError if OP is missing.
 [[nodiscard]] app::ProblemWords read_problem_words(const Arguments& arguments);
 
 }  // namespace tilewright::cli

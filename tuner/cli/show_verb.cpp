@@ -12,7 +12,7 @@
 namespace tilewright::cli {
 namespace {
 
-/// Behind the op, and of --shape.
+/// The words behind the op, and those of --shape.
 app::ProblemWords words_of(const Arguments& arguments) {
   app::ProblemWords words = read_problem_words(arguments);
   if (arguments.has("shape")) app::add_named(words, arguments.text("shape"));
@@ -59,7 +59,7 @@ ExitCode show_winner(const Arguments& arguments, Console& console) {
 ExitCode show_op(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   const app::ShownOp shown = app::show_op(arguments.words().front(), place_of(arguments));
-  // Programs get the arguments: those are what a caller must know.
+  // Programs get the arguments, which a caller must know.
   if (format == Format::json || format == Format::csv) {
     console.print(shown.arguments, format);
     return ExitCode::done;
@@ -85,7 +85,7 @@ void refuse_compiler_options(const Arguments& arguments) {
   }
 }
 
-/// Nothing but the name of an op.
+/// Whether the words are the name of an op alone.
 bool names_an_op_alone(const Arguments& arguments) {
   return arguments.words().size() == 1 && !arguments.has("shape") &&
          op_name_of(arguments.words().front()) == arguments.words().front();

@@ -10,7 +10,7 @@
 namespace tilewright::cli {
 namespace {
 
-// Trials before a time to go is guessed.
+// Trials before the time to go is estimated.
 constexpr std::size_t kTrialsBeforeGuess = 10;
 constexpr std::size_t kBar = 20;
 
@@ -55,7 +55,7 @@ std::string head_of(const SweepState& state) {
   return text;
 }
 
-/// What may be cut stands last.
+/// Text that may be cut stands last.
 void add_lane(const LaneState& lane, std::size_t columns, std::vector<std::string>& lines) {
   const std::string name = lane.device.empty() ? "" : lane.device + " ";
   const std::string readings = readings_text(lane.readings);
@@ -67,7 +67,7 @@ void add_lane(const LaneState& lane, std::size_t columns, std::vector<std::strin
   std::string line = fmt::format("{}{} {}/{}", name, bar(problem.done, problem.configs), problem.done, problem.configs);
   if (lane.problems.size() > 1) line += fmt::format(" (+{})", lane.problems.size() - 1);
   if (!readings.empty()) line += "  " + readings;
-  // A key that does not fit has a line of its own.
+  // A key that does not fit stands on its own line.
   if (display_width(line) + 2 + display_width(problem.key) <= columns) {
     lines.push_back(line + "  " + problem.key);
   } else {

@@ -11,7 +11,7 @@
 #include "cache/model/records.hpp"
 
 /// The state of a sweep as the lines of a live block, and as one line of a log. Values and pure functions; progress.cpp
-/// keeps them up to date.
+/// keeps the values up to date.
 namespace tilewright::cli {
 
 struct ProblemState {
@@ -19,12 +19,12 @@ struct ProblemState {
   /// From 1, in the order of the sweep.
   std::size_t index = 0;
   std::size_t configs = 0;
-  /// Configs that the cache knew, those done (the known ones included), and of these the failures.
+  /// Configs: known to the cache, done (the known ones included), and failed among these.
   std::size_t known = 0;
   std::size_t done = 0;
   std::size_t failed = 0;
   std::optional<Trial> best;
-  /// The time of the best before it; 0: there was none.
+  /// The time of the best before this one; 0: there was none.
   double before_ns = 0;
   /// `done` when the best was found.
   std::size_t best_at = 0;
@@ -32,9 +32,9 @@ struct ProblemState {
 
 /// The state of one device.
 struct LaneState {
-  /// Empty where there is one device.
+  /// Empty if there is one device.
   std::string device;
-  /// Problems under way, the one that something was heard of last first.
+  /// Problems under way, the latest heard of first.
   std::list<ProblemState> problems;
   DeviceReadings readings;
 };
@@ -52,16 +52,16 @@ struct SweepState {
   std::list<LaneState> lanes;
 };
 
-/// Judged by what was tried so far, problems to come taken to be like those begun; nothing while too little is known.
+/// Judged by the configs tried so far, as if problems to come were like those under way; nullopt if too few are.
 [[nodiscard]] std::optional<double> seconds_to_go(const SweepState& state);
 
-/// For a terminal of `columns`: the sweep, each device, its best config so far, failures.
+/// The lines for a terminal of `columns`: the sweep, each device, its best config so far, failures.
 [[nodiscard]] std::vector<std::string> block_lines(const SweepState& state, std::size_t columns);
 
-/// For a log: one device's problem.
+/// A log's line on one device's problem.
 [[nodiscard]] std::string log_line(const SweepState& state, const LaneState& lane);
 
-/// "12 wrong_result, 1 crashed"; empty where there are none.
+/// "12 wrong_result, 1 crashed"; empty if there are none.
 [[nodiscard]] std::string failures_text(const std::map<TrialStatus, std::size_t>& failures);
 
 }  // namespace tilewright::cli

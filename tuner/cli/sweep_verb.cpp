@@ -26,7 +26,7 @@
 namespace tilewright::cli {
 namespace {
 
-/// Each makes of a sweep something else.
+/// Throws UsageError for two options that each replace the sweep by something else.
 void require_one_kind(const Arguments& arguments) {
   std::string first;
   for (const char* const kind : {"replay", "misses", "revalidate", "dry-run"}) {
@@ -49,7 +49,7 @@ std::vector<std::pair<std::string, std::string>> attributes_of(const Arguments& 
   return attributes;
 }
 
-/// A word behind an op that is neither another op nor of this one.
+/// Throws UsageError for a word that is neither an op nor NAME=VALUE.
 void refuse_stray_words(const Arguments& arguments) {
   std::vector<std::string> ops;
   for (std::size_t i = 1; i < arguments.words().size(); ++i) {
@@ -61,7 +61,7 @@ void refuse_stray_words(const Arguments& arguments) {
   }
 }
 
-/// The ops of the command line. --shapes is of one; --dtype and --attr are of all.
+/// The ops of the command line. --shapes allows one op; --dtype and --attr apply to all.
 std::vector<app::ProblemGrid> grids_of(const Arguments& arguments) {
   static_cast<void>(arguments.word(0, "the name of an op"));
   refuse_stray_words(arguments);
@@ -82,20 +82,20 @@ std::vector<app::ProblemGrid> grids_of(const Arguments& arguments) {
   return grids;
 }
 
-/// Options of a sweep that have no meaning for another kind of it.
+/// Throws UsageError for options that have no meaning for this kind of sweep.
 void refuse(const Arguments& arguments, const std::vector<const char*>& options, const std::string& why) {
   for (const char* const option : options) {
     if (arguments.has(option)) throw UsageError(fmt::format("{}: --{} does not go with it", why, option));
   }
 }
 
-/// OP, which may be left out.
+/// OP, or empty if it is left out.
 std::string op_of(const Arguments& arguments) {
   arguments.require_at_most(1);
   return arguments.words().empty() ? "" : arguments.words().front();
 }
 
-/// What is to be said last, and the exit code; `whole`: all was done.
+/// Prints the conclusion, and returns the exit code. `whole`: everything was done.
 ExitCode conclude(const Arguments& arguments, Progress& progress, bool whole) {
   if (progress.conclude(failures_of(arguments, "fail-on"))) return ExitCode::failed;
   return whole ? ExitCode::done : ExitCode::partly;
@@ -145,7 +145,7 @@ ExitCode run_revalidate(const Arguments& arguments, Console& console) {
   return conclude(arguments, progress, result.whole);
 }
 
-/// What the command line says of devices and budget goes before what the file says.
+/// Devices and budget of the command line override those of the file.
 void take_campaign(const Arguments& arguments, app::SweepProblems& request) {
   arguments.require_at_most(0);
   refuse(arguments, {"shapes", "shapes-file", "dtype", "attr", "config"}, "--campaign names its problems in the file");
@@ -183,7 +183,7 @@ ExitCode run(const Arguments& arguments, Console& console) {
   return conclude(arguments, progress, app::is_whole(result->summary));
 }
 
-/// What is tuned, where, and how it is measured.
+/// Options of problems, devices and measurement.
 std::vector<Option> measuring_options() {
   return {
       {"shapes", "TEXT", "Shapes, such as \"rows=1024,4096 cols=256..32768x2\".", true},
@@ -223,7 +223,7 @@ std::vector<Option> measuring_options() {
   };
 }
 
-/// How it is searched, what else a sweep may do, and what all verbs have.
+/// Options of the search, of other kinds of sweep, and of all verbs.
 std::vector<Option> searching_options() {
   return {
       {.name = "strategy",

@@ -21,9 +21,9 @@
 namespace tilewright::cli {
 namespace {
 
-/// Options that ask for rows of their own: then all are printed.
+/// Options that ask for particular rows: with them all rows are printed.
 constexpr std::array<const char*, 4> kQuestions{"where", "sort", "top", "columns"};
-/// Of a table for people that nobody asked anything.
+/// The most rows of a table for people without such an option.
 constexpr std::size_t kMostRows = 200;
 
 TableQuery query_of(const Arguments& arguments) {
@@ -44,7 +44,7 @@ void refuse_contradictions(const Arguments& arguments) {
   throw UsageError(fmt::format("{} are different tables: give one of them", fmt::join(given, " and ")));
 }
 
-/// `--compare A B`: B stands among the words, wherever the option does.
+/// Finds B of `--compare A B` among the words, wherever the option stands.
 std::vector<std::string>::iterator other_side(std::vector<std::string>& words,
                                               const std::function<bool(const std::string&)>& is_op) {
   const auto is_plain = [](const std::string& word) { return word.find('=') == std::string::npos; };
@@ -53,12 +53,12 @@ std::vector<std::string>::iterator other_side(std::vector<std::string>& words,
   const auto first = std::find_if(words.begin(), words.end(), is_plain);
   if (first == words.end()) return first;
   const auto second = std::find_if(first + 1, words.end(), is_plain);
-  // The op comes first, unless only the second is one.
+  // The op comes first, unless only the second word is one.
   return second != words.end() && !is_op(*first) && is_op(*second) ? first : second;
 }
 
-/// Takes the two sides out of the options and, where only one was typed behind an option, out of `words`. Throws
-/// UsageError when there are not two.
+/// Takes the two sides out of the options and, if the option has only one, out of `words`. Throws UsageError if there
+/// are not two.
 std::pair<std::string, std::string> take_sides(const Arguments& arguments, std::vector<std::string>& words,
                                                const std::function<bool(const std::string&)>& is_op) {
   std::vector<std::string> sides = arguments.texts("compare");

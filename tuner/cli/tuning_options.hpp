@@ -11,12 +11,12 @@
 /// Options of verbs that tune and measure.
 namespace tilewright::cli {
 
-/// --device and --devices where they name devices of this machine, --timeout, --compile-timeout, --jobs. Throws
-/// UsageError for both of the first.
+/// --device and --devices for verbs that open devices, --timeout, --compile-timeout, --jobs. Throws UsageError if both
+/// of the first two are given.
 [[nodiscard]] app::Work work_of(const Arguments& arguments);
-/// The failures that the list of `option` names; none where it is not given.
+/// The failures that the list of `option` names; none if it is not given.
 [[nodiscard]] std::set<TrialStatus> failures_of(const Arguments& arguments, const std::string& option);
-/// These, and how a sweep searches and measures.
+/// work_of(), and how a sweep searches and measures.
 [[nodiscard]] app::Tuning tuning_of(const Arguments& arguments);
 
 }  // namespace tilewright::cli

@@ -6,24 +6,23 @@
 #include <string_view>
 #include <vector>
 
-/// A verb as its users see it: name, options, examples. Parsing, `--help`, docs/cli.md, completions and man pages are
-/// made from these values, so that they cannot differ.
+/// A verb as its users see it: name, options, examples. Parsing, `--help`, docs/cli.md, completions and man pages use
+/// these values, so that they cannot differ.
 namespace tilewright::cli {
 
 class Arguments;
 class Console;
 
-/// The exit codes of the program.
 enum class ExitCode : int { done = 0, failed = 1, usage = 2, partly = 3 };
 
-/// The kind of words that completion offers for a value without a fixed list. A value named FILE or DIR is completed as
-/// a path and needs none.
+/// The kind of words that completion offers for a value without a fixed list. A value named FILE or DIR needs none: it
+/// is completed as a path.
 enum class Takes : std::uint8_t { text, dtypes, attributes, place, stored_device, arch, parameter, columns, config };
 
 struct Option {
   /// Without the dashes: "cache".
   std::string name;
-  /// The name of its value: "FILE"; empty for a switch, "[BOOL]" where it may be left out.
+  /// The name of its value: "FILE"; empty for a switch, "[BOOL]" if it may be left out.
   std::string value;
   /// One or more sentences.
   std::string help;
@@ -31,10 +30,10 @@ struct Option {
   bool repeated = false;
   /// A short form: 'o' for -o; 0: none.
   char letter = 0;
-  /// All that the value may be; empty: it is judged by the verb. Completion offers them, and any other is answered with
-  /// the nearest.
+  /// All allowed values; empty: the verb checks the value. Completion offers them; any other value is answered with the
+  /// nearest.
   std::vector<std::string> words{};
-  /// The value is a list of them, with commas.
+  /// The value is a comma-separated list of `words`.
   bool list = false;
   Takes takes = Takes::text;
 };
@@ -62,10 +61,10 @@ struct Verb {
 
 /// All verbs, in the order of the documentation.
 [[nodiscard]] const std::vector<Verb>& verbs();
-/// Throws UsageError with the nearest right name.
+/// Throws UsageError for an unknown name, with the nearest right one.
 [[nodiscard]] const Verb& find_verb(const std::string& name);
 
-// Each in the file of its name, with what it does.
+// Each is defined in the file of its name.
 [[nodiscard]] Verb sweep_verb();
 [[nodiscard]] Verb query_verb();
 [[nodiscard]] Verb table_verb();

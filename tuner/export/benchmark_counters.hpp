@@ -8,16 +8,16 @@
 #include "cache/store/history.hpp"
 #include "tuner/analysis/roofline.hpp"
 
-/// The columns beside a time in Google Benchmark's form. Pure.
+/// The counters beside a time in Google Benchmark's form. Pure.
 namespace tilewright {
 
-/// By name: "GB/s", "TFLOP/s", "share_of_ceiling" (of the one that bounds the time, as in tables), "registers",
-/// "spill_bytes", "floor_ns", "half_interval_share" (of the median), "sm_clock_mhz", "power_w". Those that are not
-/// known are missing. `build` may be null.
+/// By name: "GB/s", "TFLOP/s", "share_of_ceiling" (of the ceiling that bounds the time, as in tables), "registers",
+/// "spill_bytes", "floor_ns", "half_interval_share" (of the median), "sm_clock_mhz", "power_w". Unknown ones are
+/// missing. `build` may be null.
 [[nodiscard]] std::map<std::string, double> benchmark_counters(const Roofline& roofline, const History::BuildOf* build,
                                                                const Timing& timing);
 
-/// Google Benchmark's suffix of benchmarks with manual time.
+/// Google Benchmark's suffix for benchmarks with manual time.
 inline constexpr const char* kManualTime = "/manual_time";
 
 }  // namespace tilewright

@@ -19,7 +19,7 @@
 namespace tilewright {
 namespace {
 
-/// A config, and the values of its specialised dims: what has a binary of its own.
+/// A config with the values of its specialised dims; each has a binary of its own.
 using Built = std::pair<ConfigId, std::vector<std::int64_t>>;
 
 struct Measured {
@@ -96,7 +96,7 @@ class Choosing {
     return choice;
   }
 
-  /// What was wholly measured of the shape, and can be shipped.
+  /// Adds the whole measurements of the shape; with need_binaries_, those of stored binaries.
   void measure(Shape& shape, const std::vector<std::string>& implementations) {
     const MeasureMode mode = shape.rows.front().mode;
     for (const std::string& hash : implementations) {
@@ -109,8 +109,8 @@ class Choosing {
     }
   }
 
-  /// Leaves out what was measured of an implementation before it was edited, and finds the best time of each shape: by
-  /// the same trials as all others, since a winner was timed several times.
+  /// Drops measurements of an implementation before it was edited, and finds the best time of each shape in the trials
+  /// that all configs are judged by: a winner was timed several times.
   static void settle(std::vector<Shape>& shapes) {
     std::map<std::string, std::pair<std::int64_t, std::string>> newest;
     for (const Shape& shape : shapes) {
@@ -132,7 +132,7 @@ class Choosing {
   }
 
  private:
-  /// Sum of the logarithms of what each shape loses; nothing when one loses too much.
+  /// The sum of the logarithms of the shapes' losses; nullopt if one loses too much.
   static std::optional<double> loss(const std::vector<Shape>& shapes, const std::set<Built>& chosen, double ratio) {
     double sum = 0;
     for (const Shape& shape : shapes) {
@@ -146,8 +146,7 @@ class Choosing {
     return sum;
   }
 
-  /// Puts another in the place of one of the chosen, which serves as well with as many, in less time; false when there
-  /// is none.
+  /// Replaces a chosen config by another if all shapes stay covered, in less time; false if there is no such exchange.
   static bool swap_one(const std::vector<Shape>& shapes, const std::vector<Built>& candidates,
                        const std::set<Built>& bases, double ratio, std::set<Built>& chosen) {
     constexpr double kLeast = 1e-9;
@@ -190,7 +189,7 @@ class Choosing {
     return built_[key] = build && build->ok;
   }
 
-  /// Puts what serves the shape; returns its time over the best.
+  /// Adds the rows that serve the shape; returns its time over the best.
   double add_rows(const Shape& shape, const std::set<Built>& chosen, std::vector<WinnerRow>& rows) {
     const Measured* best = nullptr;
     const Measured* dynamic = nullptr;

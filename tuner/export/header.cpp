@@ -22,7 +22,7 @@
 namespace tilewright {
 namespace {
 
-// What the header begins with: types that need nothing but the language.
+// The first part of the header: types that need only the language.
 constexpr const char* kTypes = R"header(#pragma once
 
 #include <cstddef>
@@ -147,7 +147,7 @@ std::string identifier(const OpSpec& spec) {
   return text;
 }
 
-/// A string literal, in pieces that compilers take.
+/// A string literal, in pieces that compilers accept.
 std::string literal(std::span<const std::byte> bytes) {
   constexpr std::size_t kLine = 48;
   std::string text;
@@ -156,7 +156,7 @@ std::string literal(std::span<const std::byte> bytes) {
     if (i % kLine == 0) text += i == 0 ? "\n    \"" : "\"\n    \"";
     const auto value = static_cast<unsigned>(bytes[i]);
     text += '\\';
-    // Always three digits: the next byte may look like one.
+    // Three digits for each byte: the next byte may look like a digit.
     text += static_cast<char>('0' + (value >> 6));
     text += static_cast<char>('0' + (value >> 3 & 7));
     text += static_cast<char>('0' + (value & 7));
@@ -175,7 +175,7 @@ std::string quoted(const std::string& text) {
 
 std::string extent(const Extent& sizes) { return fmt::format("{{{}}}", fmt::join(sizes, ", ")); }
 
-/// How a kernel's grid depends on what fits on the device at once.
+/// How a kernel's grid depends on the number of blocks or clusters that fit on the device at once.
 struct Resident {
   const char* what = "none";
   std::uint32_t per_resident = 0;
@@ -245,8 +245,8 @@ class Writing {
         identifier(spec));
   }
 
-  /// What may serve a problem: what is pinned, then of its winners the best, the fastest without specialised dims and
-  /// the base. All of one mode: the first that there is. What is banned is told in `why`.
+  /// The rows that may serve a problem, in turn: the pinned configs, then its winners: the best, the fastest without
+  /// specialised dims, the base. All are of the first row's mode. `why` names the banned configs.
   std::vector<WinnerRow> in_turn(std::span<const WinnerRow> rows, std::string& why) const {
     const WinnerRow& first = rows.front();
     const ProblemKey key{first.problem, first.interface_hash, first.device.fingerprint()};
@@ -271,7 +271,7 @@ class Writing {
 
   static ConfigId id_of(const WinnerRow& row) { return {row.implementation_hash, row.winner.trial.config}; }
 
-  /// Adds what the winner needs to `data`; nothing, and `why`, when it cannot be written.
+  /// Adds the winner's data to `data`, and returns its entry; nullopt, with `why`, if it cannot be written.
   std::optional<std::string> winner_text(const WinnerRow& row, const OpInterface& interface, std::size_t number,
                                          std::string& data, std::string& why) {
     const Trial& trial = row.winner.trial;
@@ -344,12 +344,12 @@ class Writing {
       auto plan = make_plan(interface, recipe, row.winner.trial.config, row.problem, row.device, &residency);
       if (auto* legal = std::get_if<LaunchPlan>(&plan)) return std::move(*legal);
     } catch (const UsageError&) {
-      // Overflows where nothing bounds the grid.
+      // Overflows if nothing bounds the grid.
     }
     return std::nullopt;
   }
 
-  /// Tries the formulas: either nothing changes with what fits, or the first extent is min(grid, per_resident × that).
+  /// Probes the formulas: the grid ignores what fits, or its first extent is min(grid, per_resident × what fits).
   std::optional<Resident> resident_of(const OpInterface& interface, const ImplementationRecipe& recipe,
                                       const WinnerRow& row, const LaunchPlan& unbounded, std::size_t kernel) {
     const Extent full = unbounded.kernels[kernel].grid;
@@ -393,7 +393,7 @@ class Writing {
     const auto [place, is_new] = binary_names_.try_emplace(hash, fmt::format("binary_{}", binary_names_.size()));
     if (is_new) {
       const std::vector<std::byte> bytes = store_.binary(hash);
-      // The driver reads headers of it in place.
+      // The driver reads the binary's headers in place.
       binaries_ += fmt::format(
           "\nalignas(64) inline constexpr char {0}_data[] ={1};\ninline constexpr Binary {0}{{{0}_data, {2}}};\n",
           place->second, literal(bytes), bytes.size());

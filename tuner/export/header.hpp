@@ -7,25 +7,25 @@
 
 #include "cache/store/store.hpp"
 
-/// Winners as a C++ header, for applications that want no files at run time: the binaries, and for each shape which
-/// kernels are launched and how, as constant data, with a constexpr lookup. Shapes that were not tuned are not served:
-/// nothing judges formulas at run time. docs/guide.md shows a launch.
+/// Writes winners as a C++ header, for applications that want no files at run time: the binaries, and the launch of the
+/// kernels for each shape, as constant data with a constexpr lookup. Untuned shapes are not served, since no formula is
+/// evaluated at run time. docs/guide.md shows a launch.
 namespace tilewright {
 
 struct HeaderCounts {
   std::size_t shapes = 0;
   std::size_t binaries = 0;
-  /// Shapes that are not in the header, each with the reason.
+  /// The shapes left out, each with the reason.
   std::vector<std::string> left_out;
-  /// Spares for these ops, dtypes and attributes, which serve shapes that were not tuned and so are not in the header.
+  /// Spares of these ops, dtypes and attributes. They serve untuned shapes, so they are not in the header.
   std::size_t spares = 0;
 };
 
-/// The header's text for the winners of one device: per op, dtype and attributes a namespace with `find(dims...)`. Of
-/// the winners of a shape the first is taken that can be written: with a stored binary, and a grid that depends on the
-/// device at most as `min(grid, per_resident × what fits on the device at once)`. `winners` are ordered as by
-/// Store::list_winners. The same winners give the same text. Throws CacheError, and UsageError when they are of several
-/// devices.
+/// The header's text for the winners of one device: a namespace for each op, dtype and attributes, with
+/// `find(dims...)`. A shape gets the first of its winners that can be written: with a stored binary, and a grid that
+/// depends on the device at most as `min(grid, per_resident × what fits on the device at once)`. `winners` are ordered
+/// as by Store::list_winners(). The same winners give the same text. Throws CacheError, and UsageError unless all are
+/// of one GPU.
 [[nodiscard]] std::string header_text(const Store& store, const std::vector<WinnerRow>& winners, HeaderCounts& counts);
 
 }  // namespace tilewright

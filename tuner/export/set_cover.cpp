@@ -51,7 +51,7 @@ class Search {
   }
 
  private:
-  /// The set with the most missing elements; of equals the first.
+  /// The set with the most missing elements, and their number; of equals the first.
   [[nodiscard]] std::pair<std::size_t, std::size_t> widest(const Bits& missing) const {
     std::pair<std::size_t, std::size_t> found{0, 0};
     for (std::size_t i = 0; i < sets_.size(); ++i) {
@@ -78,7 +78,7 @@ class Search {
     }
     const std::size_t most = widest(missing).second;
     if (chosen.size() + (missing.count() + most - 1) / most >= best_.size()) return;
-    // One of the sets that hold the element which fewest hold is in every cover.
+    // Any cover has one of the sets that hold the element with the fewest holders.
     std::vector<std::size_t> holders;
     for (std::size_t element = 0; element < elements_; ++element) {
       if (!missing.has(element)) continue;
@@ -117,7 +117,7 @@ SetCover cover(std::size_t elements, const std::vector<std::vector<std::size_t>>
   for (const std::size_t element : given) needless.set(element);
   missing.remove(needless);
 
-  // A set whose missing elements another holds as well is never needed; of equal ones the first stays.
+  // A set whose missing elements another set holds as well is not needed; of equal ones the first stays.
   std::vector<Bits> all;
   std::vector<std::size_t> sizes;
   for (const auto& set : sets) {

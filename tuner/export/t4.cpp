@@ -22,7 +22,7 @@ Json measurement(const char* name, Json value, const char* unit) {
   return {{"name", name}, {"value", std::move(value)}, {"unit", unit}};
 }
 
-/// A number that T4 can hold, or nothing: JSON knows neither infinity nor NaN.
+/// Adds a finite number: JSON has neither infinity nor NaN.
 void add_number(Json& measurements, const char* name, double value, const char* unit) {
   if (std::isfinite(value)) measurements.push_back(measurement(name, value, unit));
 }
@@ -108,7 +108,7 @@ Json result_of(const TrialRecord& record) {
   return result;
 }
 
-/// What the trials were made with.
+/// The devices and versions that the trials were made with.
 class Metadata {
  public:
   void add(const TrialRecord& record) {

@@ -19,7 +19,7 @@ void add(Sources& sources, const char* name, Get get) {
   sources.push_back({data_column(name), [get](const TrialRecord& record) { return Cell(get(record)); }});
 }
 
-/// Of what a trial may lack: empty then.
+/// A member of a part that a trial may lack; empty without the part.
 template <class Whole, class Value>
 auto part(std::optional<Whole> Trial::*whole, Value Whole::*member) {
   return [whole, member](const TrialRecord& record) -> Cell {
@@ -46,7 +46,7 @@ auto of_build(Get get) {
   return [get](const TrialRecord& record) { return record.build != nullptr ? Cell(get(*record.build)) : Cell(); };
 }
 
-/// As tables have it, column for column.
+/// The columns for programs that tables have.
 void add_roofline(Sources& sources) {
   const auto place = [](const TrialRecord& record) {
     return Placed{&record.roofline, record.trial.timing ? &*record.trial.timing : nullptr};
@@ -124,7 +124,7 @@ Sources sources_of_all() {
   return sources;
 }
 
-/// What stands for `key` in a list of pairs; empty where nothing does.
+/// The value of `key` in a list of pairs; empty if it is absent.
 template <class Pairs>
 Cell find(const Pairs& pairs, const std::string& key) {
   for (const auto& pair : pairs) {
@@ -159,7 +159,7 @@ Json object_of(const Pairs& pairs) {
 }  // namespace
 
 void write_csv(const TrialRecords& records, const Write& write) {
-  // So many rows are a table in memory at a time.
+  // The rows that are in memory at a time.
   constexpr std::size_t kRows = 1000;
   Sources sources = sources_of_all();
   add_named(sources, records);

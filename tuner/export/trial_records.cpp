@@ -19,7 +19,7 @@ void add_once(std::vector<std::string>& names, const std::string& name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
 
-/// What is too large to be counted is not known.
+/// A problem that is too large to be counted has no roofline.
 Roofline roofline_or_none(Ceilings& ceilings, const OpDefinition* definition, const TrialRecord& record) {
   try {
     return roofline_of(ceilings, definition, record.interface_hash, record.problem, record.device->fingerprint(),

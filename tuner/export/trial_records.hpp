@@ -14,14 +14,14 @@
 #include "tuner/analysis/roofline.hpp"
 #include "tuner/definition/definition.hpp"
 
-/// The trials of a cache one after the other, each with all that it is of: what exports to other programs are written
-/// from. However many there are, one at a time is in memory with its rounds.
+/// The trials of a cache one by one, each with its problem, device, build and roofline, for exports to other programs.
+/// One trial at a time is in memory with its rounds.
 namespace tilewright {
 
-/// Takes an export, piece by piece.
+/// Receives an export, piece by piece.
 using Write = std::function<void(std::string_view)>;
 
-/// The definition of an op as it is now; null where there is none on this machine.
+/// The current definition of an op; null if there is none on this machine.
 using FindDefinition = std::function<const OpDefinition*(const std::string& op)>;
 
 /// The trials to take; an empty field takes all.
@@ -41,11 +41,11 @@ struct TrialRecord {
   const DeviceFacts* device = nullptr;
   /// With its rounds.
   Trial trial;
-  /// Null where it has none, or that was left behind.
+  /// Null if it has none, or the build was left behind.
   const History::BuildOf* build = nullptr;
-  /// No newer trial of the same problem, device, mode and config counts.
+  /// Whether no newer trial of the same problem, device, mode and config counts.
   bool newest = false;
-  /// The roofline by the op's definition, where that is here and has the same interface, and by the newest ceilings.
+  /// The roofline by the newest ceilings and the op's definition, if that is here and has the same interface.
   Roofline roofline{};
 };
 
@@ -55,9 +55,9 @@ class TrialRecords {
   TrialRecords(const Store& store, TrialSelection selection, FindDefinition find_definition);
 
   [[nodiscard]] std::size_t size() const noexcept { return chosen_.size(); }
-  /// Calls `visit` for each, in the order in which they were made.
+  /// Calls `visit` for each trial, in the order in which they were made.
   void visit(const std::function<void(const TrialRecord&)>& visit) const;
-  /// The problems that have chosen trials on a device.
+  /// The number of an op's problems that have chosen trials on a device.
   struct Counted {
     std::string op;
     std::string device;
@@ -66,7 +66,7 @@ class TrialRecords {
   /// Counts by op, then device.
   [[nodiscard]] std::vector<Counted> count() const;
 
-  /// Names that any chosen trial has, each once, as columns: of attributes, dims, parameters.
+  /// The names in the chosen trials, each once: of attributes, dims, parameters.
   [[nodiscard]] std::vector<std::string> attributes() const;
   [[nodiscard]] std::vector<std::string> dims() const;
   [[nodiscard]] std::vector<std::string> parameters() const;

@@ -25,7 +25,7 @@ std::optional<Config> config_of(const std::string& text) {
 std::vector<std::string> take_common_parameters(std::vector<std::string>& texts) {
   std::vector<std::optional<Config>> configs;
   for (const std::string& text : texts) configs.push_back(config_of(text));
-  // By implementation: what its first config has, less what a later one has otherwise.
+  // For each implementation: the values of its first config that all later ones have, too.
   std::vector<Config> common;
   std::map<std::string, std::size_t> count;
   for (const auto& config : configs) {

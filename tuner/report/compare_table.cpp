@@ -50,7 +50,7 @@ void add_versions(Sources& sources, const std::string& letter, Side side) {
                      [side](const CompareLine& line) { return Cell((line.*side)->trial.versions.tilewright); }});
 }
 
-/// The share of the ceiling for people too, where there is room; all else for programs.
+/// The share of the ceiling is for people too, if there is room; all else is for programs.
 void add_roofline(Sources& sources, const std::string& letter, const std::string& heading, Side side) {
   const auto place = [side](const CompareLine& line) {
     const SideBest& best = *(line.*side);

@@ -10,10 +10,10 @@
 #include "tuner/report/table.hpp"
 #include "tuner/report/tried.hpp"
 
-/// Two sides by side, problem by problem: two caches, two devices, or two versions of a driver or compiler. Pure.
+/// Compares two sides problem by problem: two caches, two devices, or two versions of a driver or compiler. Pure.
 namespace tilewright {
 
-/// The best of a problem on one side.
+/// The best trial of a problem on one side.
 struct SideBest {
   Trial trial;
   std::string device;
@@ -28,11 +28,11 @@ struct CompareLine {
   std::optional<SideBest> b;
 };
 
-/// The winner that the cache names where it is among the trials, else the fastest; nothing when none was timed.
+/// The winner that the cache names if it is among the timed trials, else the fastest; nullopt if none was timed.
 [[nodiscard]] std::optional<SideBest> best_of(const TriedProblem& problem);
 
-/// Rows where both sides have a time; below them how many are faster, how many cannot be told apart, and what only one
-/// has. `name_a` and `name_b` are what people call the sides.
+/// One row for each problem with a time on both sides. Notes count the faster, the slower and the equal ones, and the
+/// problems of one side alone. `name_a` and `name_b` name the sides for people.
 [[nodiscard]] Table compare_table(std::string title, const std::string& name_a, const std::string& name_b,
                                   const std::vector<CompareLine>& lines);
 

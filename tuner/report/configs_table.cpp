@@ -33,7 +33,7 @@ class Library {
       auto planned = make_plan(*interface, stored->recipe, tried.trial.config, problem.key.problem, problem.device);
       if (auto* plan = std::get_if<LaunchPlan>(&planned)) return std::move(*plan);
     } catch (const UsageError&) {
-      // A recipe of another version may ask for what this one does not know: then its launch is not known.
+      // A recipe of another version may use features unknown here; then the launch is unknown.
     }
     return std::nullopt;
   }
@@ -211,7 +211,7 @@ Table configs_table(std::string title, const std::vector<ConfigLine>& lines) {
   add_parameters<ConfigLine>(sources, lines, [](const ConfigLine& line) -> const Config& { return line.trial.config; });
   const bool one_problem = std::all_of(lines.begin(), lines.end(),
                                        [&](const ConfigLine& line) { return line.problem == lines.front().problem; });
-  // Its title names the problem then.
+  // The title then names the problem.
   for (std::size_t i = 0; one_problem && i < of_problem; ++i) sources[i].column.shown = Shown::programs;
   fill(table, sources, lines);
   const bool on_cpu =

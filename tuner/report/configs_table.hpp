@@ -9,16 +9,16 @@
 #include "tuner/report/table.hpp"
 #include "tuner/report/tried.hpp"
 
-/// Every config of a problem, fastest first, failures last: its time, how far it is from the best and from the ceiling,
-/// what its kernels need of an SM, and what became of it. The winner has a star.
+/// The configs of a problem, fastest first, failures last: their time, their distance from the best and from the
+/// ceiling, the needs of their kernels on an SM, and their outcome. The winner has a star.
 namespace tilewright {
 
-/// The most that a kernel of a config needs, and the least occupancy. Nothing where it is not known.
+/// The largest needs of a config's kernels, and the least occupancy. nullopt if unknown.
 struct ConfigNeeds {
   std::optional<std::int64_t> registers;
-  /// Stored and loaded.
+  /// Bytes stored and loaded.
   std::optional<std::int64_t> spill_bytes;
-  /// Static and dynamic, a block.
+  /// Static and dynamic, for each block.
   std::optional<std::int64_t> shared_bytes;
   std::optional<double> occupancy;
 };
@@ -31,11 +31,11 @@ struct ConfigLine {
   Roofline roofline;
   ConfigNeeds needs;
   bool winner = false;
-  /// The fastest of its problem; nothing when there is none.
+  /// The fastest time of its problem; nullopt if there is none.
   std::optional<double> best_ns;
 };
 
-/// From what the cache has; of each problem fastest first.
+/// The lines of these problems, each problem's fastest first.
 [[nodiscard]] std::vector<ConfigLine> config_lines(const Store& store, const OpDefinition* definition,
                                                    std::vector<TriedProblem> problems);
 

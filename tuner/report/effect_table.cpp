@@ -22,7 +22,7 @@ constexpr const char* kImplementation = "implementation";
 /// Numbers before texts, each in their order.
 using ParameterValue = std::variant<std::int64_t, std::string>;
 
-/// The same name in two implementations is two knobs.
+/// One name in two implementations is two knobs.
 struct Knob {
   std::string implementation;
   ParameterValue value;
@@ -41,7 +41,7 @@ struct Effect {
   std::int64_t configs = 0;
   std::int64_t failed = 0;
   std::int64_t problems = 0;
-  /// Of these, where the best of all has the value.
+  /// The problems whose best config of all has the value.
   std::int64_t best_in = 0;
   double log_best = 0;
   double log_median = 0;
@@ -54,7 +54,7 @@ double median_of(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-/// Times of one problem by value, and the best of all.
+/// Adds the times of one problem by value, relative to the best of all.
 void count(const TriedProblem& problem, const std::string& parameter, std::map<Knob, Effect>& effects) {
   std::map<Knob, std::vector<double>> times;
   double best = 0;

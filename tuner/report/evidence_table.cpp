@@ -40,7 +40,7 @@ Cell tied_cell(const EvidenceLine& line) {
   return text_cell(text);
 }
 
-/// A line a reason.
+/// One line for each reason.
 template <class Count>
 Cell counts_cell(const std::map<std::string, Count>& counts) {
   std::string text;

@@ -9,15 +9,15 @@
 #include "cache/store/history.hpp"
 #include "tuner/report/winners_table.hpp"
 
-/// The evidence of each winner, as columns: how it was searched for and chosen, how well it was measured, on what, and
-/// what its binary needs. The time itself and the runner-up are columns of the winners' table.
+/// The evidence of each winner, as columns: search and choice, quality of the measurement, machine and versions, needs
+/// of the binary. The time itself and the runner-up are columns of the winners' table.
 namespace tilewright {
 
 struct EvidenceLine {
   const Winner* winner = nullptr;
-  /// The winner's trial; null when the history does not have it.
+  /// The winner's trial; null if the history does not have it.
   const History::TrialOf* trial = nullptr;
-  /// Null when there is none.
+  /// Null if there is none.
   const History::BuildOf* build = nullptr;
 };
 

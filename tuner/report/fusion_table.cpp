@@ -16,7 +16,7 @@
 namespace tilewright {
 namespace {
 
-/// A line of the table with the account that it is of.
+/// A line of the table, with its account.
 struct Entry {
   const FusionAccount* account = nullptr;
   const FusionLine* line = nullptr;
@@ -29,7 +29,7 @@ const Timing* timing_of(const Entry& shown) {
   return shown.line->trial && shown.line->trial->timing ? &*shown.line->trial->timing : nullptr;
 }
 
-/// The steps together, where all of them have it.
+/// The sum of the steps; a figure that a step lacks stays empty.
 FusionLine chain_of(const FusionAccount& account) {
   FusionLine chain;
   chain.name = "chain";
@@ -97,7 +97,7 @@ void add_lines(Sources& sources) {
                      }});
 }
 
-/// What only the fused line has.
+/// Adds the columns that only the fused line fills.
 void add_account(Sources& sources) {
   const auto add = [&](const char* name, std::function<Cell(const FusionAccount&)> cell) {
     sources.push_back({data_column(name), [cell = std::move(cell)](const Entry& shown) {

@@ -4,10 +4,10 @@
 #include "tuner/analysis/fusion.hpp"
 #include "tuner/report/table.hpp"
 
-/// The accounting of a fused op (tuner/analysis/fusion.hpp), as tables.
+/// Tables of the account of a fused op (tuner/analysis/fusion.hpp).
 namespace tilewright {
 
-/// A line for each step, one for the chain, one fused. For programs the last has the whole account.
+/// A line for each step, one for the chain, one fused. The last has the whole account for programs.
 [[nodiscard]] Table fusion_table(const FusionAccount& account);
 /// The verdict with its reasons, for people.
 [[nodiscard]] Table verdict_table(const FusionAccount& account);

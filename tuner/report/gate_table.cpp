@@ -43,7 +43,7 @@ Cell again_cell(const TimedAgain* again) {
   return again->why.empty() ? "in turns" : again->why;
 }
 
-/// How many are undecided, by reason: the column of reasons leaves a narrow table.
+/// Notes how many are undecided, by reason: a narrow table has no column of reasons.
 void note_undecided(const GateReport& report, Table& table) {
   std::map<std::string, std::size_t> undecided;
   for (const GateJudgement& judgement : report.judgements) {
@@ -54,7 +54,7 @@ void note_undecided(const GateReport& report, Table& table) {
   }
 }
 
-/// How many were timed again, and how many were not, by reason.
+/// Notes how many were timed again, and how many were not, by reason.
 void note_again(const GateReport& report, Table& table) {
   std::size_t timed = 0;
   std::map<std::string, std::size_t> left;

@@ -10,7 +10,7 @@
 #include "tuner/report/compare_table.hpp"
 #include "tuner/report/table.hpp"
 
-/// The verdict of `gate`: a table, and the same for a CI as JUnit. Pure.
+/// The verdict of `gate`, as a table and as JUnit for a CI. Pure.
 namespace tilewright {
 
 /// Whether a problem was timed again, both sides in turns.
@@ -25,21 +25,21 @@ struct GateReport {
   std::string a;
   std::string b;
   GateRule rule;
-  /// With both sides, in the order of the judgements.
+  /// The problems with both sides, in the order of the judgements.
   std::vector<CompareLine> lines;
   std::vector<GateJudgement> judgements;
-  /// In the order of the lines; empty: nothing was to be timed again.
+  /// In the order of the lines; empty if timing again was not asked for.
   std::vector<TimedAgain> again{};
-  /// Problems that one side alone has.
+  /// The numbers of problems that one side alone has.
   std::size_t only_a = 0;
   std::size_t only_b = 0;
 
   [[nodiscard]] std::size_t count(GateVerdict verdict) const;
 };
 
-/// Failed problems first, then the undecided, then the others, each the slowest first.
+/// Failed problems first, then the undecided, then the others; each group has the slowest first.
 [[nodiscard]] Table gate_table(const GateReport& report);
-/// A test case a problem; undecided ones are skipped.
+/// One test case for each problem; undecided ones are skipped.
 [[nodiscard]] std::string gate_junit(const GateReport& report);
 
 }  // namespace tilewright

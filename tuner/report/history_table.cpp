@@ -34,7 +34,7 @@ std::string driver_text(int driver) {
   return driver == 0 ? "" : fmt::format("{}.{}", driver / 1000, driver % 1000 / 10);
 }
 
-/// "config, driver": what the two do not have in common.
+/// "config, driver": the differences between the two.
 Cell change_cell(const HistoryLine& line) {
   if (!line.before) return {};
   std::string text;

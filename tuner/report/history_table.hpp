@@ -8,20 +8,20 @@
 #include "tuner/report/table.hpp"
 #include "tuner/report/tried.hpp"
 
-/// Winners of problems over time: each beside the one before, whether it is faster, and what else is different. Pure.
+/// Winners of problems over time, each compared with the one before: whether it is faster, and what changed. Pure.
 namespace tilewright {
 
 struct HistoryLine {
   Problem problem;
   std::string device;
-  /// It is served; false: another has taken its place.
+  /// Whether it is served; false: another has replaced it.
   bool now = false;
   Trial trial;
-  /// Whose place it took; nothing: it was the first.
+  /// The winner that it replaced; nullopt: it was the first.
   std::optional<Trial> before{};
 };
 
-/// A row a line, in their order.
+/// One row for each line, in their order.
 [[nodiscard]] Table history_table(std::string title, const std::vector<HistoryLine>& lines);
 
 }  // namespace tilewright

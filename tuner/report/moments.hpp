@@ -8,17 +8,17 @@
 
 namespace tilewright {
 
-/// The moments of compilers' and devices' work, in ticks since the first work of their sweep.
+/// Start times of compiles and trials, in ticks since the first work of their sweep.
 class Moments {
  public:
-  /// Five days of ticks fit into 32 bits.
+  /// 32 bits hold five days of ticks.
   static constexpr std::int64_t kTickUs = 100;
 
   explicit Moments(const History& history);
 
-  /// The first moment of a sweep, in microseconds; 0: nothing is known of it.
+  /// The first moment of a sweep, in microseconds; 0: unknown.
   [[nodiscard]] std::int64_t first_of(std::int64_t sweep) const;
-  /// One more than the ticks; 0: not known.
+  /// The ticks plus one; 0: unknown.
   [[nodiscard]] std::uint32_t ticks(std::int64_t sweep, std::int64_t moment_us) const;
 
  private:
@@ -27,7 +27,7 @@ class Moments {
   std::map<std::int64_t, std::int64_t> first_;
 };
 
-/// A bad clock must not make a page that cannot be read.
+/// Clamps to 32 bits, so that a bad clock does not make an unreadable page.
 [[nodiscard]] std::uint32_t bounded(std::int64_t number);
 
 }  // namespace tilewright

@@ -4,17 +4,17 @@
 #include "tuner/definition/definition.hpp"
 #include "tuner/report/table.hpp"
 
-/// An op for those who are about to call or to tune it.
+/// Tables of an op, for callers and for tuning.
 namespace tilewright {
 
 /// One record: dims, types, attributes, base, bytes and flops.
 [[nodiscard]] Table op_table(const OpDefinition& definition);
-/// One line an argument, in the order of a call.
+/// One row for each argument, in the order of a call.
 [[nodiscard]] Table arguments_table(const OpDefinition& definition);
-/// One line a parameter of each implementation.
+/// One row for each parameter of each implementation.
 [[nodiscard]] Table parameters_table(const OpDefinition& definition);
 
-/// "act=none|relu layout=nt|nn"; empty when there are none.
+/// "act=none|relu layout=nt|nn"; empty if there are none.
 [[nodiscard]] std::string attributes_text(const OpInterface& interface);
 /// "f32, f16, bf16"
 [[nodiscard]] std::string dtypes_text(const OpInterface& interface);

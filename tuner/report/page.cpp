@@ -17,7 +17,7 @@ constexpr std::string_view kServicePolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src data: blob:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'";
 
-/// JSON that may stand inside a script element: no text of it can end the element or begin a comment.
+/// JSON for a script element: no text in it can end the element or begin a comment.
 std::string script_json(const PageJson& data) {
   const std::string json = data.dump(-1, ' ', false, PageJson::error_handler_t::replace);
   std::string safe;

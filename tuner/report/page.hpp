@@ -7,15 +7,14 @@
 
 #include "tuner/report/page_data.hpp"
 
-/// The page, of a report and of a service: one script for both. Its sources are in tuner/report/page/, put into the
-/// program by CMake.
+/// The page of a report and of a service: one script for both. CMake puts its sources, tuner/report/page/, into the
+/// program.
 namespace tilewright {
 
-/// A report: one HTML file that holds its data, its script, its style and its charting library, and asks no network for
-/// anything.
+/// A report: one HTML file with its data, its script, its style and its charting library. It makes no network requests.
 [[nodiscard]] std::string report_page(const Page& page);
 
-/// A file of the page as a service has it, which asks the service alone.
+/// A file of a service's page, which sends requests to the service alone.
 struct PageFile {
   /// Below the service's root; empty: the page itself.
   std::string_view name;

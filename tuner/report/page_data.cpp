@@ -19,11 +19,11 @@ namespace {
 
 using Id = std::int64_t;
 
-/// Ids of the file to places in the arrays of the page.
+/// Maps ids of the cache to places in the arrays of the page.
 class Places {
  public:
   std::uint32_t add(Id id) { return places_.try_emplace(id, static_cast<std::uint32_t>(places_.size())).first->second; }
-  /// One more than the place; 0: not there.
+  /// The place plus one; 0 if absent.
   [[nodiscard]] std::uint32_t after(Id id) const {
     const auto found = places_.find(id);
     return found == places_.end() ? 0 : found->second + 1;
@@ -35,27 +35,27 @@ class Places {
   std::unordered_map<Id, std::uint32_t> places_;
 };
 
-/// What a page has of one op.
+/// The data of one op.
 struct OfOp {
   const PageOp* op = nullptr;
   Places problems, builds;
   std::vector<const History::TrialOf*> trials;
-  /// Of each trial: it is the newest of its config's text on its problem.
+  /// For each trial: whether it is the newest of its config's text on its problem.
   std::vector<bool> newest;
 };
 
-/// A trial's time to five digits: those behind them are noise, which does not compress.
+/// A trial's time, to five digits: further digits are noise, which does not compress.
 float five_digits(double nanoseconds) {
   const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(nanoseconds));
   return std::bit_cast<float>((bits + 0x80U) & ~0xFFU);
 }
 
-/// How far an end of a median's interval is from it: in hundred-thousandths of the median.
+/// The distance of an interval's end from the median, in hundred-thousandths of the median.
 std::uint32_t distance(double median, double end) {
   return median > 0 && end > 0 ? bounded(std::llround(std::abs(median - end) / median * 1e5)) : 0;
 }
 
-/// The parts of a page are made together, since they name each other by place.
+/// Makes the parts of a page together, since they name each other by place.
 class PageMaker {
  public:
   explicit PageMaker(const PageInput& input) : input_(input), moments_(input.history) {
@@ -110,7 +110,7 @@ class PageMaker {
         for (const ComputeRate& rate : found->second) rates[rate.unit] = rate.flops_per_second;
       }
       device["flops_per_second"] = std::move(rates);
-      // The fastest is the roof of a plot over all sizes.
+      // The fastest copy is the roof of a plot over all sizes.
       PageJson copies = PageJson::object();
       if (const auto found = input_.ceilings.find(facts.fingerprint()); found != input_.ceilings.end()) {
         for (const Ceiling& ceiling : found->second) {
@@ -126,7 +126,7 @@ class PageMaker {
     return list;
   }
 
-  /// Of the interfaces in use: what is of older ones nothing serves.
+  /// The specs of the interfaces in use: nothing serves those of older ones.
   PageJson specs() {
     PageJson list = PageJson::array();
     for (const auto& [id, spec] : input_.history.specs) {
@@ -158,10 +158,10 @@ class PageMaker {
   }
 
   /// Whether a trial is the newest of its config's text on its problem, by the rule of tried_problems(): older code of
-  /// an implementation is history once the newer was tried, and all there is until then.
+  /// an implementation counts until the newer code was tried.
   [[nodiscard]] std::vector<bool> newest_of_texts() const {
     const std::vector<History::TrialOf>& trials = input_.history.trials;
-    // What was pruned says nothing against what was tried.
+    // A pruned trial does not outdate a tried one.
     const auto age = [&](std::size_t i) {
       return std::tuple(trials[i].status != TrialStatus::pruned, trials[i].measured_at, trials[i].id);
     };
@@ -177,7 +177,7 @@ class PageMaker {
     return newest;
   }
 
-  /// Problems, trials and builds go to their ops.
+  /// Assigns problems, trials and builds to their ops.
   void share_out() {
     const History& history = input_.history;
     std::unordered_map<std::string, std::uint32_t> texts;
@@ -213,7 +213,7 @@ class PageMaker {
     }
   }
 
-  /// How much was tried, for each spec, device and mode; of each config its newest trial counts.
+  /// How much was tried, for each spec, device and mode; outcomes are those of each config's newest trial.
   PageJson kinds() {
     struct Kind {
       std::int64_t trials = 0, tried = 0, failed = 0, pruned = 0;
@@ -313,7 +313,7 @@ class PageMaker {
             {"worker", block.put(worker)}};
   }
 
-  /// Configs by text (the same one of older and newer code is one) and reasons stand beside them, once each.
+  /// Config texts (shared by older and newer code) and reasons stand beside the columns, each once.
   PageJson trials(const OfOp& of, Block& block, PageJson& json) const {
     Places configs, reasons;
     json["configs"] = PageJson::array();
@@ -362,7 +362,7 @@ class PageMaker {
   const Moments moments_;
   std::map<std::string, OfOp> ops_;
   Places device_places_, spec_places_, sweep_places_;
-  /// By id of the config: the place of its text.
+  /// The place of a config's text, by the config's id.
   std::unordered_map<Id, std::uint32_t> text_places_;
   std::unordered_map<Id, OfOp*> op_of_problem_;
   std::int64_t first_at_ = 0;

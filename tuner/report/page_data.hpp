@@ -11,14 +11,14 @@
 #include "tuner/report/block.hpp"
 #include "tuner/report/winners_table.hpp"
 
-/// All that the page of a report shows. A winner's computed values (bandwidth, share of ceiling, bound) are those of
-/// the winners' table, column for column, so that page and tables cannot differ.
+/// The data of a report's page. A winner's computed values (bandwidth, share of ceiling, bound) are the columns of the
+/// winners' table, so that page and tables cannot differ.
 namespace tilewright {
 
 /// One op of the cache under the interface in use.
 struct PageOp {
   OpInterface interface;
-  /// Best of each problem, over all devices and modes.
+  /// The best of each problem, over all devices and modes.
   std::vector<WinnerLine> winners;
 };
 
@@ -30,7 +30,7 @@ struct PageInput {
   std::int64_t made_at = 0;
   std::vector<PageOp> ops;
   History history;
-  /// Rates by fingerprint, one for each unit that was measured.
+  /// Rates by fingerprint, one for each measured unit.
   std::map<std::string, std::vector<ComputeRate>> rates;
   /// Ceilings by fingerprint.
   std::map<std::string, std::vector<Ceiling>> ceilings;
@@ -39,9 +39,9 @@ struct PageInput {
 };
 
 struct Page {
-  /// Small: what the filters offer, and how much was tried.
+  /// Small: the choices of the filters, and how much was tried.
   PageJson index;
-  /// Each op's data, by name, compressed: OP.winners (its problems too), OP.evidence, OP.trials.
+  /// Each op's data, by name, compressed: OP.winners (with its problems), OP.evidence, OP.trials.
   std::map<std::string, std::string> blocks;
 };
 

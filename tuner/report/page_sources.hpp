@@ -3,13 +3,13 @@
 
 #include <string_view>
 
-/// The files of tuner/report/page/ as they are in the program.
+/// The files of tuner/report/page/, as built into the program.
 namespace tilewright::page_sources {
 
 /// page.html, with places for {{policy}}, {{style}} and {{scripts}}.
 extern const std::string_view kPage;
 extern const std::string_view kStyle;
-/// The modules, one behind the other.
+/// The modules, concatenated.
 extern const std::string_view kScript;
 /// Apache ECharts, as published.
 extern const std::string_view kLibrary;

@@ -10,10 +10,10 @@
 #include "cache/model/problem.hpp"
 #include "tuner/report/sources.hpp"
 
-/// Columns that every table of problems begins with, and those of the parameters of its configs.
+/// The columns that tables of problems begin with, and those of the parameters of configs.
 namespace tilewright {
 
-/// Shape key, op, dtype, attributes and dims, as `first` has them.
+/// Adds shape key, op, dtype, and the attributes and dims that `first` has.
 template <class Line>
 void add_problem(std::vector<Source<Line>>& sources, const Problem& first,
                  const std::function<const Problem&(const Line&)>& problem_of) {
@@ -35,7 +35,7 @@ void add_problem(std::vector<Source<Line>>& sources, const Problem& first,
   }
 }
 
-/// A column, for programs, for each parameter that a config of `lines` has and that no column is called yet.
+/// Adds a column, for programs, for each parameter of a config in `lines` whose name no column has yet.
 template <class Line>
 void add_parameters(std::vector<Source<Line>>& sources, const std::vector<Line>& lines,
                     const std::function<const Config&(const Line&)>& config_of) {

@@ -13,12 +13,12 @@ namespace tilewright {
 namespace {
 
 constexpr std::size_t kGap = 2;
-// A column broken over lines is never made narrower than this: a word a line reads worse than a line too long.
+// The least width of a column broken over lines: a word a line reads worse than a line too long.
 constexpr std::size_t kNarrowest = 22;
-// Nor than this for the sake of a column that can be spared.
+// The least width of such a column while there is a column to spare.
 constexpr std::size_t kComfortable = 30;
 
-/// One column as text: its cells, how wide it is, to which side it leans.
+/// One column as text: its cells, width and alignment.
 struct TextColumn {
   std::string heading;
   std::vector<std::string> cells;
@@ -76,15 +76,15 @@ std::size_t total_width(const std::vector<TextColumn>& columns) {
                          [](std::size_t sum, const TextColumn& column) { return sum + column.width; });
 }
 
-/// Takes the columns out that say the same in every row, until the rest fits; returns what they said.
+/// Takes out the columns with equal cells in all rows, until the rest fits; returns their texts.
 std::vector<std::string> lift_common(std::vector<TextColumn>& columns, std::size_t width) {
   std::vector<std::string> said;
-  // From the right: what stands left is what a reader looks for first.
+  // From the right: readers look first for what is on the left.
   for (std::size_t i = columns.size(); i-- > 0 && total_width(columns) > width;) {
     const auto& cells = columns[i].cells;
     const bool equal = std::adjacent_find(cells.begin(), cells.end(), std::not_equal_to<>()) == cells.end();
     if (!columns[i].common || cells.empty() || !equal) continue;
-    // That nothing is known of a column needs no line.
+    // A column of unknown cells needs no line.
     const bool empty = cells.front().empty() || cells.front() == "-";
     if (!empty) said.insert(said.begin(), fmt::format("{}: {}", columns[i].heading, cells.front()));
     columns.erase(columns.begin() + static_cast<std::ptrdiff_t>(i));
@@ -92,7 +92,7 @@ std::vector<std::string> lift_common(std::vector<TextColumn>& columns, std::size
   return said;
 }
 
-/// Takes out of configs what all agree on, until the rest fits; returns what that is.
+/// Takes the parameters that all configs share out of them, until the rest fits; returns these parameters.
 std::vector<std::string> lift_parameters(std::vector<TextColumn>& columns, std::size_t width) {
   std::vector<std::string> said;
   for (TextColumn& column : columns) {
@@ -105,8 +105,8 @@ std::vector<std::string> lift_parameters(std::vector<TextColumn>& columns, std::
   return said;
 }
 
-/// Leaves out columns that can be spared, the last first, until the rest fits with the breakable ones comfortably wide.
-/// One that says nothing goes in any case.
+/// Drops spare columns, the last first, until the rest fits with the breakable ones comfortably wide. A spare column of
+/// unknown cells is always dropped.
 void drop_spare(std::vector<TextColumn>& columns, std::size_t width) {
   const auto too_wide = [&] {
     std::size_t total = total_width(columns);
@@ -124,7 +124,7 @@ void drop_spare(std::vector<TextColumn>& columns, std::size_t width) {
   }
 }
 
-/// "/usr/", "lib/", "libcuda.so": parts that together are `text`.
+/// "/usr/", "lib/", "libcuda.so": the parts that make up `text`.
 std::vector<std::string> parts_of_path(const std::string& text) {
   std::vector<std::string> parts(1);
   for (const char byte : text) {
@@ -134,8 +134,8 @@ std::vector<std::string> parts_of_path(const std::string& text) {
   return parts;
 }
 
-/// Pieces of at most `width` columns, broken after a comma, a bar or a blank where there is one, and within what is
-/// wider than a piece, such as a path, after a slash.
+/// Breaks a text into pieces of at most `width` columns, after a comma, a bar or a blank; a word wider than a piece,
+/// such as a path, is broken after a slash.
 std::vector<std::string> break_text(const std::string& text, std::size_t width) {
   std::vector<std::string> pieces(1);
   std::string word;
@@ -144,7 +144,7 @@ std::vector<std::string> break_text(const std::string& text, std::size_t width) 
     pieces.back() += part;
   };
   const auto flush = [&] {
-    // A blank that ends a line begins none.
+    // A blank at the end of a line does not begin the next.
     if (word == " " && display_width(pieces.back()) >= width) return word.clear();
     if (display_width(word) > width) {
       for (const std::string& part : parts_of_path(word)) add(part);
@@ -172,7 +172,7 @@ std::string joined(const std::vector<std::string>& cells) {
   return line + "\n";
 }
 
-/// One row, on as many lines as its longest broken cell has pieces.
+/// One row, on as many lines as its cell with the most pieces.
 std::string row_text(const std::vector<TextColumn>& columns, std::size_t row) {
   std::vector<std::vector<std::string>> pieces;
   std::size_t lines = 1;
@@ -193,7 +193,7 @@ std::string row_text(const std::vector<TextColumn>& columns, std::size_t row) {
 }
 
 void narrow_breakable(std::vector<TextColumn>& columns, std::size_t width) {
-  // The widest gives way first, so that several end alike.
+  // The widest gives way first, so that several become equally wide.
   while (total_width(columns) > width) {
     TextColumn* widest = nullptr;
     for (TextColumn& column : columns) {
@@ -205,7 +205,7 @@ void narrow_breakable(std::vector<TextColumn>& columns, std::size_t width) {
   }
 }
 
-/// A sentence on lines of at most `width`; 0: on one.
+/// Wraps a sentence at `width`; 0: one line.
 std::string wrapped(const std::string& sentence, std::size_t width) {
   if (width == 0) return sentence + "\n";
   std::string text;
@@ -235,7 +235,7 @@ std::string grid_text(const std::vector<TextColumn>& columns, std::size_t rows, 
   return text;
 }
 
-/// A value on lines that fit behind `indent` columns, where its column may be broken.
+/// A value behind `indent` columns, on several lines if its column may be broken.
 std::string record_value(const std::string& text, const Column& column, std::size_t indent, std::size_t width) {
   if (!column.breakable || width <= indent + kNarrowest || display_width(text) + indent <= width) return text + "\n";
   std::string broken;
@@ -269,7 +269,7 @@ std::string notes_text(const Table& table, std::size_t width, std::string_view b
   for (const std::string& note : table.notes) text += wrapped(note, width);
   for (const Advice& advice : table.advice) {
     text += wrapped(advice.says, width);
-    // Never broken: these are to be copied.
+    // Not broken: people copy them.
     for (const std::string& command : advice.commands) text += fmt::format("{}{}\n", before_command, command);
   }
   return text;

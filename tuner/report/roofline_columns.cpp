@@ -8,19 +8,19 @@
 namespace tilewright {
 namespace {
 
-// Operations a byte: above the ridge point of any GPU in fp32.
+// Operations per byte, above the ridge point of any GPU in fp32.
 constexpr double kSurelyComputes = 32;
 
-/// Positive, or 0 where there is none.
+/// The median in nanoseconds; 0 without a timing.
 double median(const Placed& placed) { return placed.timing != nullptr ? placed.timing->median_ns : 0; }
 
-/// Amount a nanosecond is 10^9 a second: GB/s for bytes, GFLOP/s for operations.
+/// An amount per nanosecond is 10^9 per second: GB/s for bytes, GFLOP/s for operations.
 std::optional<double> giga_per_second(const Placed& placed, const std::optional<std::int64_t>& amount) {
   if (!amount || median(placed) <= 0) return std::nullopt;
   return static_cast<double>(*amount) / median(placed);
 }
 
-/// For which of the two rates tells more; by the intensity alone where no ceiling was measured.
+/// Whether the rate of computing tells more than that of memory; without a measured ceiling, the intensity decides.
 bool computes(const Placed& placed) {
   const auto bound = bound_of(*placed.roofline, placed.timing);
   return bound ? *bound == Bound::compute : intensity_of(*placed.roofline).value_or(0) > kSurelyComputes;

@@ -20,9 +20,9 @@ namespace tilewright {
 struct RowFilter::Parsed {
   SourceText source;
   Syntax syntax;
-  /// By node: the column that a name stands for; a name that stands for none is a text.
+  /// The column of each name, by node; a name without a column is a text.
   std::map<std::size_t, std::size_t> columns;
-  /// Of `sizeof(dtype)`.
+  /// The column that `sizeof(dtype)` reads.
   std::optional<std::size_t> dtype;
 };
 
@@ -30,7 +30,7 @@ namespace {
 
 enum class Kind : std::uint8_t { number, text, unknown };
 
-/// Nothing: not known.
+/// monostate: unknown.
 using Known = std::variant<std::monostate, double, std::string>;
 
 Kind kind_of_column(const Table& table, std::size_t column) {
@@ -48,13 +48,13 @@ bool is_comparison(NodeKind op) {
          op == NodeKind::greater_equal;
 }
 
-/// Finds the columns of names, and judges which sides may be compared.
+/// Finds the columns of names, and checks which sides may be compared.
 class Resolver {
  public:
   Resolver(const SourceText& source, const Syntax& syntax, const Table& table)
       : source_(source), syntax_(syntax), table_(table) {}
 
-  /// Throws for the first name that is no column and cannot be a text, and for texts among numbers.
+  /// Throws for the first name that is neither a column nor a text, and for texts among numbers.
   void resolve() {
     if (kind(syntax_.root) == Kind::text) {
       source_.fail(node(syntax_.root).offset, "a text is no question", "; compare it: NAME = text");
@@ -100,7 +100,7 @@ class Resolver {
     return node(index).op == NodeKind::name && !find_column(table_, node(index).word);
   }
 
-  /// A word that is no column is a text where it is compared with a column of texts.
+  /// A word that is no column is a text if it is compared with a column of texts.
   void compare(const Node& at) {
     std::size_t left = at.operands[0];
     std::size_t right = at.operands[1];
@@ -175,14 +175,14 @@ double calculated(NodeKind op, const std::vector<double>& n) {
   }
 }
 
-/// What a question and its parts come to for one row.
+/// Evaluates a condition for one row.
 class Answer {
  public:
   Answer(const Syntax& syntax, const std::map<std::size_t, std::size_t>& columns, std::optional<std::size_t> dtype,
          const std::vector<Cell>& row)
       : nodes_(syntax.nodes), columns_(columns), dtype_(dtype), row_(row) {}
 
-  /// What is not known is false.
+  /// An unknown value is false.
   bool truth(std::size_t index) const {
     const Known known = value(index);
     const auto* number = std::get_if<double>(&known);
@@ -229,7 +229,7 @@ class Answer {
     return type ? Known(static_cast<double>(size_of(*type))) : Known();
   }
 
-  /// Of what calculates; not known where an operand is not.
+  /// The result of an arithmetic node; unknown if an operand is.
   Known number(const Node& node) const {
     std::vector<double> numbers;
     for (const std::size_t operand : node.operands) {

@@ -7,18 +7,18 @@
 
 #include "tuner/report/table.hpp"
 
-/// A question that each row of a table answers with yes or no: `cols >= 4096 and dtype = bf16`. The language is that of
-/// formulas (cache/model/formula), over the table's columns: `=` may stand for `==`, numbers may have fractions and are
-/// divided as such, and what a column of texts is compared with needs no quotes. Immutable; any number of threads.
+/// A condition on the rows of a table: `cols >= 4096 and dtype = bf16`. The language is that of formulas
+/// (cache/model/formula), over the table's columns: `=` may stand for `==`, numbers may have fractions, division keeps
+/// them, and a text compared with a column of texts needs no quotes. Immutable; any number of threads.
 namespace tilewright {
 
 class RowFilter {
  public:
-  /// Throws DefinitionError with the column of the mistake and the nearest right name. `what` says what the text is of,
-  /// such as "--where".
+  /// Throws DefinitionError with the column of the mistake and the nearest right name. `what` names the source of the
+  /// text, such as "--where".
   [[nodiscard]] static RowFilter parse(const std::string& text, const std::string& what, const Table& table);
 
-  /// Whether a row of that table stays. A comparison with an unknown cell is false.
+  /// Whether a row of that table fulfils the condition. A comparison with an unknown cell is false.
   [[nodiscard]] bool keeps(const std::vector<Cell>& row) const;
 
  private:

@@ -16,30 +16,30 @@ namespace {
 
 using Row = Store::WinnerRow;
 
-/// A cell that is empty where nothing is served.
+/// A cell that is empty if nothing is served.
 std::function<Cell(const ServedLine&)> served(std::function<Cell(const Row&)> cell) {
   return [cell = std::move(cell)](const ServedLine& line) { return line.served.row ? cell(*line.served.row) : Cell(); };
 }
 
-/// A cell that is empty unless the winner is of the very problem: a fallback was not chosen among others.
+/// A cell that is empty unless the winner is of this very problem: a fallback was not chosen among others.
 std::function<Cell(const ServedLine&)> exact(std::function<Cell(const Row&)> cell) {
   return [cell = std::move(cell)](const ServedLine& line) {
     return line.served.match.fit == Fit::exact ? cell(*line.served.row) : Cell();
   };
 }
 
-/// A cell that is empty where nobody timed what serves: it is expected to be good.
+/// A cell that is empty if the served config was not timed.
 std::function<Cell(const ServedLine&)> timed(std::function<Cell(const Row&)> cell) {
   return served([cell = std::move(cell)](const Row& row) { return row.winner.trial.timing ? cell(row) : Cell(); });
 }
 
-/// A cell that is empty where what serves is no winner, and was not chosen among others.
+/// A cell that is empty if the served config is not a winner chosen among others.
 std::function<Cell(const ServedLine&)> chosen(std::function<Cell(const Row&)> cell) {
   return served(
       [cell = std::move(cell)](const Row& row) { return row.winner.configs_considered > 0 ? cell(row) : Cell(); });
 }
 
-/// A text that may go on in the next line.
+/// A column of texts that may be broken over lines.
 Column breakable_column(const char* name, const char* heading) {
   Column made = column(name, heading);
   made.breakable = true;
@@ -75,7 +75,7 @@ std::vector<Source<ServedLine>> time_sources() {
   };
 }
 
-/// Of the problem that was asked for; empty where it is the one that was measured.
+/// Columns of the problem asked for; empty if it is the measured one.
 std::vector<Source<ServedLine>> expected_sources() {
   const auto expected = [](std::function<Cell(const Expectation&)> cell) {
     return [cell = std::move(cell)](const ServedLine& line) { return line.expected ? cell(*line.expected) : Cell(); };
@@ -138,7 +138,7 @@ Table served_table(const Problem& problem, const std::vector<ServedLine>& lines)
     return line.served.row && line.served.row->device.is_cpu();
   });
   if (emulated) table.notes.push_back(emulator_note());
-  // Of a base it is no wonder.
+  // A base may be slower than its runner-up.
   const bool is_closely_led = std::ranges::any_of(lines, [](const ServedLine& line) {
     const auto& row = line.served.row;
     return line.served.match.fit == Fit::exact && row && row->winner.role != WinnerRole::base &&

@@ -11,22 +11,22 @@
 #include "tuner/analysis/roofline.hpp"
 #include "tuner/report/table.hpp"
 
-/// The config that serves one problem, by device: the config, how well it fits, on what evidence, and where its time
-/// stands under what was measured of the device.
+/// The config that serves one problem, by device: the config, its fit, its evidence, and the place of its time under
+/// the measured ceilings of the device.
 namespace tilewright {
 
-/// One answer; `device` is the fingerprint that was asked for, which may not be the one that the winner is of.
+/// One answer. `device` is the fingerprint asked for; the winner may be of another device.
 struct ServedLine {
   std::string device;
   MatchedRow served;
-  /// The roofline of the problem that was measured.
+  /// The roofline of the measured problem.
   Roofline roofline{};
-  /// The expectation of the problem that was asked for, where that is another.
+  /// The expectation for the problem asked for, if another one was measured.
   std::optional<Expectation> expected{};
   std::int64_t own_bytes = 0;
 };
 
-/// A record a device. Says so when times are the emulator's.
+/// One record for each device. A note tells if times are the emulator's.
 [[nodiscard]] Table served_table(const Problem& problem, const std::vector<ServedLine>& lines);
 
 }  // namespace tilewright

@@ -8,7 +8,7 @@
 #include "cache/model/records.hpp"
 #include "tuner/report/table.hpp"
 
-/// Columns that know where their cells come from, so that the two cannot get out of step.
+/// Columns with the functions of their cells, so that the two cannot get out of step.
 namespace tilewright {
 
 template <class Line>
@@ -17,7 +17,7 @@ struct Source {
   std::function<Cell(const Line&)> cell;
 };
 
-/// Sets the columns of `table` and makes a row of each line.
+/// Adds the columns to `table`, and a row for each line.
 template <class Line>
 void fill(Table& table, const std::vector<Source<Line>>& sources, const std::vector<Line>& lines) {
   for (const Source<Line>& source : sources) table.columns.push_back(source.column);
@@ -39,17 +39,17 @@ void fill(Table& table, const std::vector<Source<Line>>& sources, const std::vec
 [[nodiscard]] inline Column people_column(std::string name, std::string heading, Unit unit = Unit::none) {
   return {std::move(name), std::move(heading), unit, Shown::people};
 }
-/// A column for programs, and for people where there is room.
+/// A column for programs, and for people if there is room.
 [[nodiscard]] inline Column spare_column(std::string name, std::string heading, Unit unit = Unit::none,
                                          Shown shown = Shown::everywhere) {
   return {std::move(name), std::move(heading), unit, shown, false, false, true};
 }
-/// A column that text tells once when all rows agree and the table is too wide.
+/// A column that text tells once if all rows agree and the table is too wide.
 [[nodiscard]] inline Column common_column(std::string name, std::string heading) {
   return {std::move(name), std::move(heading), Unit::none, Shown::everywhere, true};
 }
 
-/// A column of configs: broken over lines, and without what all of them agree on, where there is no room.
+/// A column of configs: if there is no room, broken over lines and without the parameters that all configs share.
 [[nodiscard]] inline Column config_column(std::string name, std::string heading) {
   Column made = column(std::move(name), std::move(heading));
   made.breakable = true;
@@ -63,14 +63,14 @@ template <class Value>
   return Cell(*value);
 }
 
-/// Cells of a winner; empty where what they are made of is not known.
+/// Cells of a winner; empty if a figure that they need is unknown.
 [[nodiscard]] Cell time_cell(const Winner& winner, double Timing::*member);
 /// Half the width of the 95 % interval, as a share of the median.
 [[nodiscard]] Cell half_interval_cell(const Trial& trial);
 /// The base's median over the winner's.
 [[nodiscard]] Cell speedup_cell(const Winner& winner);
 [[nodiscard]] Cell runner_up_cell(const Winner& winner);
-/// Empty where the rounds of all finalists were kept.
+/// The number of finalists without rounds; empty if there are none.
 [[nodiscard]] Cell without_rounds_cell(const Winner& winner);
 
 }  // namespace tilewright

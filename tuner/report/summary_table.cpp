@@ -15,7 +15,7 @@
 namespace tilewright {
 namespace {
 
-/// Winners that one row is of.
+/// The winners of one row.
 struct Group {
   const WinnerLine* first = nullptr;
   std::int64_t problems = 0;
@@ -39,7 +39,7 @@ void add(Group& group, const WinnerLine& line) {
   group.newest = std::max(group.newest, winner.trial.measured_at);
 }
 
-/// Of sorted shares: half of the problems, or nine of ten, are nearer to their ceiling.
+/// The share at `part` of the sorted shares: at 0.5, half of the problems are nearer to their ceiling.
 Cell share_at(const Group& group, double part) {
   if (group.shares.empty()) return {};
   return Cell(group.shares[static_cast<std::size_t>(part * static_cast<double>(group.shares.size() - 1))]);

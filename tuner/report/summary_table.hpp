@@ -7,10 +7,10 @@
 #include "tuner/report/table.hpp"
 #include "tuner/report/winners_table.hpp"
 
-/// Winners in a few lines: how many there are, how near to their ceilings, and how far from their bases. Pure.
+/// Winners in a few lines: their number, their distance from the ceilings, and their speed-up over the bases. Pure.
 namespace tilewright {
 
-/// A row an op, dtype, mode and device; with `attributes` one of each of their values, too. In the order of the lines.
+/// One row for each op, dtype, mode and device, split by attributes if asked. In the order of the lines.
 [[nodiscard]] Table summary_table(std::string title, const std::vector<WinnerLine>& lines, bool attributes);
 
 }  // namespace tilewright

@@ -41,8 +41,8 @@ struct CellText {
   std::string operator()(bool truth) const { return truth ? "yes" : "no"; }
 };
 
-/// The table with all of its texts as a terminal may have them. Names, reasons and versions are of a file that others
-/// may have written.
+/// The table with all its texts made safe for a terminal. Names, reasons and versions are of a file that others may
+/// have written.
 Table shown(Table table, bool on_one_line) {
   for (auto& row : table.rows) {
     for (Cell& cell : row) {

@@ -10,21 +10,21 @@
 #include <variant>
 #include <vector>
 
-/// One model for all that is printed as rows, and one way to print it four ways. A cell carries its value with full
-/// precision; its column says what the number means. Text is for people: units scaled, columns aligned, fitted to a
-/// width. JSON and CSV are for programs: full precision, units in the names, nothing scaled. Markdown is text's cells
-/// as a table of a document. Values; no threads.
+/// The model of all that is printed as rows, in four formats. A cell has its value in full precision; its column says
+/// what the number means. Text is for people: scaled units, aligned columns, fitted to a width. JSON and CSV are for
+/// programs: full precision, units in the names, nothing scaled. Markdown has text's cells as a table of a document.
+/// Values; no threads.
 namespace tilewright {
 
 enum class Format : std::uint8_t { text, json, csv, markdown };
 [[nodiscard]] std::optional<Format> format_from(std::string_view name) noexcept;
 
-/// The unit of a column's numbers, and so how text shows them.
+/// The unit of a column's numbers, which decides how text shows them.
 enum class Unit : std::uint8_t {
-  none,         ///< as it is; of a fraction, such as an error, three digits that matter: 1.19e-07
+  none,         ///< as it is; a fraction, such as an error, with three significant digits: 1.19e-07
   nanoseconds,  ///< 3.912 µs
   bytes,        ///< 64 MiB
-  rate,         ///< four digits that matter: 4312, 39.12; the heading has the unit
+  rate,         ///< four significant digits: 4312, 39.12; the heading has the unit
   share,        ///< a fraction: 92.4 %
   ratio,        ///< 1.84x
   count,        ///< 20.97 M
@@ -40,15 +40,15 @@ struct Column {
   std::string heading;
   Unit unit = Unit::none;
   Shown shown = Shown::everywhere;
-  /// Text: when the table is too wide, a column whose cells are all equal stands once above the table…
+  /// Text, if the table is too wide: a column whose cells are all equal is told once above the table.
   bool common = false;
-  /// …then this one is broken over lines (after commas and blanks)…
+  /// Then this column is broken over lines, after commas and blanks.
   bool breakable = false;
-  /// …and left out, the last first, rather than to make those narrow.
+  /// Before breakable columns become narrow, this one is left out; the last first.
   bool spare = false;
-  /// Truth values: text has a star where it is true, and on a terminal with colours the row stands out.
+  /// Truth values: text has a star for true, and on a terminal with colours the row stands out.
   bool mark = false;
-  /// Configs: when the table is too wide, values on which all configs with a parameter agree stand once above the
+  /// Configs: if the table is too wide, parameters with one value in all configs that have them are told once above the
   /// table, too.
   bool config = false;
 };
@@ -65,23 +65,23 @@ struct Advice {
 struct Table {
   std::string title;
   std::vector<Column> columns;
-  /// Each as long as `columns`; the empty cell means "not known".
+  /// Each as long as `columns`; an empty cell means "not known".
   std::vector<std::vector<Cell>> rows;
-  /// Whole sentences below the table; in JSON beside it. CSV has rows alone.
+  /// Whole sentences below the table; in JSON beside it. CSV leaves them out.
   std::vector<std::string> notes;
   /// Below the notes; in JSON as "advice".
   std::vector<Advice> advice{};
-  /// Figures of the whole, not of a row; JSON alone has them, as an object "summary".
+  /// Figures of the whole table; JSON alone has them, as an object "summary".
   std::vector<std::pair<std::string, Cell>> summary{};
-  /// Text: a row is a block of "heading  value" lines, for few rows with much to say. Cells not known are left out.
+  /// Text: a row is a block of "heading  value" lines, for few rows with much to say. Unknown cells are left out.
   bool as_records = false;
 };
 
-/// A cell as text shows it; "-" when empty.
+/// A cell as text shows it; "-" if empty.
 [[nodiscard]] std::string show_cell(const Cell& cell, Unit unit);
 
 /// Ends with a newline. `width` and `colour` count for text alone: the columns of the terminal, 0 for no limit, and
-/// whether it shows colours. What cannot be made to fit is printed whole: nothing is cut.
+/// whether it shows colours. A table that cannot fit is printed whole: nothing is cut.
 [[nodiscard]] std::string render(const Table& table, Format format, std::size_t width = 0, bool colour = false);
 /// One as above; several, in JSON, as the items of a list, else with an empty line between them.
 [[nodiscard]] std::string render(const std::vector<Table>& tables, Format format, std::size_t width = 0,

@@ -21,7 +21,7 @@ struct SortKey {
   bool greatest_first = false;
 };
 
-/// Text by bytes; truth after falsehood.
+/// Text by bytes; false before true.
 int compare(const Cell& a, const Cell& b) {
   if (const auto* text = std::get_if<std::string>(&a)) {
     const auto* other = std::get_if<std::string>(&b);

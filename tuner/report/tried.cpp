@@ -13,7 +13,7 @@ namespace tilewright {
 namespace {
 
 bool newer(const Trial& a, const Trial& b) {
-  // What was pruned says nothing against what was tried.
+  // A pruned trial does not outdate a tried one.
   const bool a_tried = a.status != TrialStatus::pruned;
   const bool b_tried = b.status != TrialStatus::pruned;
   return std::tuple(a_tried, a.measured_at, a.id) > std::tuple(b_tried, b.measured_at, b.id);
@@ -83,7 +83,7 @@ std::vector<TriedProblem> tried_by_versions(const Store& store, const TriedFilte
     auto trial = store.trial(each.id);
     if (!trial) continue;
     if (!holds(seen, trial->versions)) seen.push_back(trial->versions);
-    // By id, so that the newest stays.
+    // The history is ordered by id, so that the newest stays.
     if (of(trial->versions)) newest[{each.problem, each.device}][each.config] = {*std::move(trial), ""};
   }
   std::vector<TriedProblem> problems;

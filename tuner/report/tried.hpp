@@ -8,7 +8,7 @@
 
 #include "cache/store/store.hpp"
 
-/// The trials of a cache, problem by problem: for tables of configs.
+/// The trials of a cache, problem by problem, for tables of configs.
 namespace tilewright {
 
 struct TriedConfig {
@@ -16,20 +16,20 @@ struct TriedConfig {
   std::string implementation_hash;
 };
 
-/// One problem on one device in one mode. Of configs tried more than once, the newest counts, whatever version of the
-/// implementation it was.
+/// One problem on one device in one mode, with the newest trial of each config, whatever version of the implementation
+/// it was. A pruned trial counts only if there is no other.
 struct TriedProblem {
   ProblemKey key;
   DeviceFacts device;
   MeasureMode mode = MeasureMode::cold;
   std::vector<TriedConfig> configs;
-  /// The best, as the cache has it.
+  /// The best config, as the cache has it.
   std::optional<Config> winner;
 };
 
 struct TriedFilter {
   std::string op;
-  /// Interface hash; empty: of any.
+  /// Interface hash; empty: any.
   std::string interface_hash;
   std::vector<std::string> fingerprints;
   MeasureMode mode = MeasureMode::cold;
@@ -39,8 +39,8 @@ struct TriedFilter {
 /// Ordered as tables are: by spec, then by dims as numbers.
 [[nodiscard]] std::vector<TriedProblem> tried_problems(const Store& store, const TriedFilter& filter);
 
-/// The same of the trials whose versions are `of`, however many newer ones there are; without winners, which have no
-/// versions of their own. `versions` of all trials looked at, each once, are left in `seen`.
+/// The same for the trials whose versions `of` accepts, even if newer trials exist; without winners, which have no
+/// versions of their own. Adds the versions of all trials looked at to `seen`, each once.
 [[nodiscard]] std::vector<TriedProblem> tried_by_versions(const Store& store, const TriedFilter& filter,
                                                           const std::function<bool(const Versions&)>& of,
                                                           std::vector<Versions>& seen);

@@ -7,15 +7,15 @@
 #include "tuner/definition/definition.hpp"
 #include "tuner/report/winners_table.hpp"
 
-/// From rows of the cache to lines of the winners' table.
+/// Makes lines of the winners' table from rows of the cache.
 namespace tilewright {
 
-/// Adds bytes, flops, the ceiling of the same traffic and the device's compute rate, where `definition` is given (it
-/// may be null) and is of the interface that the row is of.
+/// Adds bytes, flops, the ceiling of the same traffic and the device's compute rate, if `definition` is not null and
+/// has the row's interface.
 [[nodiscard]] WinnerLine winner_line(Ceilings& ceilings, const OpDefinition* definition, Store::WinnerRow row,
                                      const Match& match);
 
-/// Hashes of the implementations as they are now; empty without a definition.
+/// Hashes of the current implementations; empty without a definition.
 [[nodiscard]] std::vector<std::string> current_hashes(const OpDefinition* definition);
 
 }  // namespace tilewright

@@ -12,24 +12,23 @@
 #include "tuner/analysis/roofline.hpp"
 #include "tuner/report/table.hpp"
 
-/// The table of winners: one line a problem with the config served, its time and 95 % interval, the memory traffic it
-/// means, its share of the measured ceiling of the same traffic, what bounds it, and its speed-up over the op's base.
+/// The table of winners, one row for each problem: the served config, its time and 95 % interval, its memory traffic,
+/// its share of the measured ceiling of the same traffic, its bound, and its speed-up over the op's base.
 namespace tilewright {
 
-/// A winner with what only a definition or another row of the cache can tell.
+/// A winner with the figures that need a definition or another row of the cache.
 struct WinnerLine : Roofline {
   Store::WinnerRow row;
   Match match;
 };
-/// Nothing where what it needs is not known.
+/// nullopt if a figure that it needs is unknown.
 [[nodiscard]] std::optional<Bound> bound_of(const WinnerLine& line);
 
-/// Columns `dtype`, attributes and dims are those of the first line's spec: give lines of one op. `title` names what
-/// was asked. Says so when times are the emulator's. With `parameters` each parameter of the configs is a column for
-/// programs.
+/// Columns `dtype`, attributes and dims are those of the first line's spec: give lines of one op. A note tells if times
+/// are the emulator's. With `parameters` each parameter of the configs is a column for programs.
 [[nodiscard]] Table winners_table(std::string title, const std::vector<WinnerLine>& lines, bool parameters = false);
 
-/// The sentence that stands under every table with times of the emulator.
+/// The sentence below tables with times of the emulator.
 [[nodiscard]] const std::string& emulator_note();
 
 }  // namespace tilewright

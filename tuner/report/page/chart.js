@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Charts: Apache ECharts with the page's colours, told again in words for those who cannot see them.
+// Charts: Apache ECharts with the page's colours, described in words for people who cannot see them.
 
 const kSymbols = ["circle", "rect", "triangle", "diamond", "pin", "arrow", "roundRect"];
 let shownCharts = [];
 
 const styleColor = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-/** Colours that differ for the colour-blind, too (Okabe and Ito), darker or lighter by the theme. */
+/** Colours that the colour-blind can tell apart (Okabe and Ito), darker or lighter by the theme. */
 const seriesColors = () => Array.from({length: 7}, (_, i) => styleColor(`--series-${i}`));
-/** From little to much. */
+/** Colours from little to much. */
 const rampColors = () => Array.from({length: 5}, (_, i) => styleColor(`--ramp-${i}`));
 
-/** Black or white, whichever is told better from a colour. */
+/** Black or white, whichever has more contrast with a colour. */
 function readableOn(color) {
   const [red, green, blue] = echarts.color.parse(color);
   return 0.299 * red + 0.587 * green + 0.114 * blue > 140 ? "#000000" : "#ffffff";
 }
 
-/** `factors` times powers of ten between two numbers; powers alone where there are many. */
+/** `factors` times powers of ten between two numbers; powers alone if the range is wide. */
 function roundSteps(least, most, factors = most > 500 * least ? [1] : [1, 2, 5]) {
   const steps = [];
   for (let power = Math.floor(Math.log10(least)); power <= Math.log10(most); ++power) {
@@ -38,10 +38,10 @@ function ratioAxis(least, most) {
 
 const kDurationSteps = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 18000, 36000];
 
-/** Between the marks of an axis of so many seconds. */
+/** The distance of the marks on an axis of so many seconds. */
 const durationStep = (seconds) => kDurationSteps.find((step) => seconds <= step * (isNarrow() ? 4 : 9)) ?? seconds / 5;
 
-/** An axis of times: logarithmic where they span much, else plain. */
+/** An axis of times: logarithmic if they span much, else linear. */
 function timeAxis(values) {
   const least = values.reduce((a, b) => Math.min(a, b), Infinity), most = values.reduce((a, b) => Math.max(a, b), 0);
   const label = {formatter: (value) => withoutZeros(showTime(value))};
@@ -79,13 +79,13 @@ function tooltipStyle(lines) {
     borderColor: styleColor("--line"),
     textStyle: {color: styleColor("--text"), fontSize: 12},
     extraCssText: "max-width: min(26rem, 85vw); white-space: pre-wrap; overflow-wrap: anywhere;",
-    // As text, never as HTML: config texts come from a cache.
+    // As text, not as HTML: config texts come from a cache.
     formatter: (item) => lines(item).filter((line) => line).map(echarts.format.encodeHTML).join("\n"),
   };
 }
 
-/** A figure: the chart in `options` (ECharts' own), `words` that say what it shows, and the same as a table.
- *  `onClick(item)` makes its points links; `attach(chart)` is called when it is drawn. */
+/** A figure: the chart in `options` (ECharts' own), `words` that describe it, and the same as a table. `onClick(item)`
+ *  makes its points links; `attach(chart)` is called when it is drawn. */
 function chartFigure({title, words, height, options, table, onClick, attach}) {
   const holder = element("div", {class: "chart", role: "img", "aria-label": `${title}. ${words}`});
   holder.style.height = `${height}px`;
@@ -101,7 +101,7 @@ function chartFigure({title, words, height, options, table, onClick, attach}) {
   return figure;
 }
 
-/** Draws the figures of the view that is now in the page. */
+/** Draws the figures of the view that is in the page. */
 function drawCharts() {
   for (const shown of shownCharts) {
     shown.chart = echarts.init(shown.holder, null, {renderer: "canvas"});

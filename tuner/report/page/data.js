@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data of the page, as tuner/report/page_data.cpp wrote it: an index, and blocks that are opened when a view first needs
-// them. A report holds both; a service is asked for them.
+// The data of the page, as written by tuner/report/page_data.cpp: an index, and blocks that are opened when a view
+// first needs them. A report contains both; a service sends them.
 
 const kArrays = {u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, f32: Float32Array};
 const kBlocks = ["winners", "evidence", "trials"];
 
-/** What the cache has: ops, devices, specs, sweeps, and how much was tried. */
+/** The index: ops, devices, specs, sweeps, and the numbers of trials. */
 let report = null;
-/** One behind the other, as the blocks of ops are opened. A trial, a problem, a build, a config is a place in these. */
+/** The opened blocks of ops, one behind the other. A trial, a problem, a build or a config is a place in these. */
 let trials, builds, problems, configs, reasons, winnerTables;
-/** Names of the blocks that are open. */
+/** The names of the opened blocks. */
 let opened;
 const memories = [];
 
-/** Calls `make` once for each key, until more is opened. */
+/** Calls `make` once for each key, until another block is opened. */
 function remembering(make) {
   const known = new Map();
   memories.push(known);
@@ -44,7 +44,7 @@ function bytesOfBase64(text) {
   return bytes;
 }
 
-/** {json, column(packed) → typed array} of a block's bytes. */
+/** Unpacks a block: {json, column(packed) → typed array}. */
 async function readBlock(compressed) {
   const stream = new Blob([compressed]).stream().pipeThrough(new DecompressionStream("deflate"));
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
@@ -63,18 +63,18 @@ async function readBlock(compressed) {
   return {json, column};
 }
 
-/** A report, which holds all in its own elements. */
+/** The source of a report, whose elements hold all data. */
 const kFile = {
   isLive: false,
   index: async () => JSON.parse(textOf("index")),
   block: async (name) => bytesOfBase64(textOf(name)),
 };
 
-/** A cache that has nothing, or cannot be read. */
+/** The index of a cache that is empty or cannot be read. */
 const emptyIndex = (note) => ({title: "", source: "", made: "", version: "", notes: [note], devices: [], specs: [], sweeps: [], gpus: [],
   modes: [], statuses: [], looks: [], kinds: [], ops: [], first_at: 0});
 
-/** Opens those of `kinds` of the ops that are not yet open; winners always, since they name the problems. */
+/** Opens the blocks of `kinds` of the ops that are not yet open; winners always, since they name the problems. */
 async function openBlocks(ops, kinds) {
   const wanted = ops.flatMap((op) => kBlocks.filter((kind) => kind === "winners" || kinds.includes(kind)).map((kind) => [op, kind]))
     .filter(([op, kind]) => !opened.has(`${op}.${kind}`));
@@ -97,7 +97,7 @@ function addWinners(op, block) {
   winnerTables.set(op, new WinnerTable(op, first, block));
 }
 
-/** Columns whose numbers are places in the op's own arrays; 0 stands for none where they begin with 1. */
+/** Adds trials and builds, and shifts places in the op's own arrays. Places that begin with 1 have 0 for none. */
 function addTrials(read) {
   const trialParts = [], buildParts = [];
   let buildCount = builds.count;
@@ -120,7 +120,7 @@ function addTrials(read) {
   append(builds, buildParts, "registers");
 }
 
-/** The columns of `parts` behind those of `whole`, in the widest of their types. */
+/** Appends the columns of `parts` to those of `whole`, in the widest of their types. */
 function append(whole, parts, counted) {
   for (const name of Object.keys(parts[0])) {
     const pieces = [...(name in whole ? [whole[name]] : []), ...parts.map((part) => part[name])];
@@ -136,15 +136,15 @@ function append(whole, parts, counted) {
   whole.count = whole[counted].length;
 }
 
-/** Whether a status is that of a config that was tried, and is not ok. */
+/** Each trial is ok, pruned, or a failure. */
 const isOk = (trial) => report.statuses[trials.status[trial]] === "ok";
 const isPruned = (trial) => report.statuses[trials.status[trial]] === "pruned";
 const isFailure = (trial) => !isOk(trial) && !isPruned(trial);
 
-/** {implementation, parameters: Map} of the config at a place. */
+/** The config at a place: {implementation, parameters: Map}. */
 const configAt = remembering((place) => parseConfig(configs[place]));
 
-/** Of "onchip{num_warps=4,vec=8}". */
+/** Parses a config such as "onchip{num_warps=4,vec=8}". */
 function parseConfig(text) {
   const brace = text.indexOf("{");
   if (brace < 0) return {implementation: text, parameters: new Map()};
@@ -158,14 +158,14 @@ function parseConfig(text) {
 
 const specOf = (problem) => report.specs[problems.spec[problem]];
 
-/** "rows=4096 cols=1024 act=gelu": what tells a problem of one op and dtype from the others. */
+/** "rows=4096 cols=1024 act=gelu": the dims and attributes of a problem. */
 function problemText(problem) {
   const spec = specOf(problem);
   const dims = spec.dims.map((name, i) => `${name}=${problems.dims[problem][i]}`);
   return [...dims, ...Object.entries(spec.attributes).map(([name, value]) => `${name}=${value}`)].join(" ");
 }
 
-/** "gemm[dtype=bf16,layout=nt]{m=64,n=4096,k=4096}", as everywhere in Tilewright. */
+/** The shape key: "gemm[dtype=bf16,layout=nt]{m=64,n=4096,k=4096}". */
 function shapeKey(problem) {
   const spec = specOf(problem);
   const inside = [`dtype=${spec.dtype}`, ...Object.entries(spec.attributes).map(([name, value]) => `${name}=${value}`)];
@@ -173,7 +173,7 @@ function shapeKey(problem) {
   return `${spec.op}[${inside.join(",")}]{${dims.join(",")}}`;
 }
 
-/** Trials of each problem: places `order[starts[p]]` to `order[starts[p + 1]]`, oldest first. */
+/** The trials of each problem: places `order[starts[p]]` to `order[starts[p + 1]]`, oldest first. */
 const trialsByProblem = remembering(() => {
   const starts = new Uint32Array(problems.dims.length + 1);
   for (let i = 0; i < trials.count; ++i) ++starts[trials.problem[i] + 1];

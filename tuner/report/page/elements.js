@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of the page: made from text nodes alone, so that no text of a cache is ever read as HTML.
+// Elements of the page, made from text nodes alone: no text of a cache is read as HTML.
 
-/** element("a", {href: "#"}, "text", child, …); a property that is null or false is left out. */
+/** element("a", {href: "#"}, "text", child, …); leaves out a property that is null, undefined or false. */
 function element(tag, properties = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -22,14 +22,14 @@ function choice(label, name, options, value, onChange) {
   return element("label", {}, element("span", {}, label), select);
 }
 
-/** A choice that goes into the address. */
+/** A choice that is kept in the address. */
 const chooser = (label, name, options, value) => choice(label, name, options, value, (chosen) => go({[name]: chosen}));
 
 const kRowsAtOnce = 100;
 
-/** A table that shows its first rows and, when asked, more: the rows may be thousands.
- *  `columns` are {heading, cell(row) → text or node, number}; `caption` names it. On a small screen a table that is `stacked`
- *  has a line for each cell: for rows of long texts. */
+/** A table that shows its first rows, and more on demand: there may be thousands. `columns` are {heading, cell(row) →
+ *  text or node, number}; `caption` names it. On a small screen a `stacked` table has a line for each cell, for rows of
+ *  long texts. */
 function dataTable(caption, columns, rows, stacked = false) {
   const body = element("tbody");
   const status = element("span", {class: "count"});
@@ -56,11 +56,11 @@ function tableRow(columns, row) {
       column.cell(row))));
 }
 
-/** A config, whose lines end after its commas; what follows it are texts or nodes. */
+/** A config, with line breaks after its commas; texts or nodes may follow it. */
 const configSpan = (config, ...more) =>
   element("span", {class: "config"}, config.split(/(?<=,)/).map((word, i) => [i > 0 ? element("wbr") : null, word]), more);
 
-/** A term and its value in a list of such. */
+/** A term and its value in a list of facts. */
 const fact = (term, value) => [element("dt", {}, term), element("dd", {}, value)];
 
 const problemLink = (problem, view, text) =>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers over many rows: quantiles, means, groups.
 
-/** Value at share `q` of sorted numbers, between neighbours. */
+/** The value at share `q` of sorted numbers, interpolated between neighbours. */
 function quantile(sorted, q) {
   const at = (sorted.length - 1) * q, low = Math.floor(at);
   const next = Math.min(low + 1, sorted.length - 1);
@@ -16,7 +16,7 @@ function fiveNumbers(values) {
 
 const geometricMean = (values) => Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);
 
-/** Map of key to the rows with it, in the order of their first. */
+/** A map of keys to their rows, in the order of each key's first row. */
 function grouped(rows, keyOf) {
   const groups = new Map();
   for (const row of rows) {
@@ -29,7 +29,7 @@ function grouped(rows, keyOf) {
 
 const ascending = (a, b) => (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b)));
 
-/** The distinct values of `rows`, in order. */
+/** The distinct values of `rows`, sorted. */
 const distinctValues = (rows, valueOf) => [...new Set(rows.map(valueOf))].sort(ascending);
 
 const plural = (count, word) => `${showNumber(count)} ${word}${count === 1 ? "" : "s"}`;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page: filters, links to the views, and the view that the address names.
 
-/** Where index and blocks come from. */
+/** The source of the index and the blocks. */
 const source = document.getElementById("index") ? kFile : kService;
 const kName = source.isLive ? "Tilewright" : "Tilewright report";
 const kCacheViews = [summaryView, heatView, rooflineView, stripView, effectsView, timelineView, failuresView, evidenceView];
 const kViews = source.isLive ? [liveView, ...kCacheViews, historyView, missesView, healthView] : kCacheViews;
 const kFilterLabels = {op: "Op", dtype: "Type", device: "Device", mode: "Mode"};
-/** A view of the cache shows what `blocks` have; others load their own. */
+/** Whether a view shows blocks of the cache; other views load their own data. */
 const isOfCache = (view) => view.isOfCache !== false;
 
 const viewOf = (name) => kViews.find((view) => view.name === name) || kViews[0];
@@ -29,7 +29,7 @@ function showLinks(view) {
   document.getElementById("views").replaceChildren(element("ul", {}, links));
 }
 
-/** What was chosen last keeps the focus though its element is made anew. */
+/** The name of the focused control, which keeps the focus when its element is made anew. */
 function focusedName() {
   const active = document.activeElement;
   return active && active.name ? active.name : null;
@@ -38,7 +38,7 @@ function focusedName() {
 let showing = 0;
 let shownView = null;
 
-/** Shows what the address names, once its data are there. */
+/** Shows the view that the address names, once its data are loaded. */
 async function show() {
   const view = viewOf(readAddress().view), mine = ++showing;
   const main = document.getElementById("main");
@@ -70,7 +70,7 @@ async function show() {
   main.dataset.address = location.hash;
 }
 
-/** What a view of the cache needs is opened; what others need is the answer. */
+/** Opens the blocks that a view of the cache needs; other views get their own data as the result. */
 async function dataOf(view, state) {
   if (!isOfCache(view)) return view.load(state);
   const all = async () => openBlocks(state.op && !view.everyOp ? [state.op] : report.ops, view.blocks);
@@ -78,7 +78,7 @@ async function dataOf(view, state) {
     await all();
   } catch (error) {
     if (error.status !== 404) throw error;
-    await readAgain();  // the service has newer ones
+    await readAgain();  // the service has newer blocks
     state = stateFor(view);
     await all();
   }
@@ -105,13 +105,13 @@ function toggleTheme() {
   try {
     localStorage.setItem("tilewright-theme", theme);
   } catch {
-    // it lasts as long as the page, then
+    // the choice then lasts as long as the page
   }
   setTheme(theme);
   redrawCharts();
 }
 
-/** What A4 and Letter have room for. */
+/** The width that fits both A4 and Letter. */
 const kPaperWidth = "180mm";
 
 /** Paper is light, narrower than a screen, and has room for the tables. */
@@ -137,7 +137,7 @@ function showAbout() {
     `Made by Tilewright ${report.version}. Charts by Apache ECharts ${echarts.version}, Apache-2.0.`;
 }
 
-/** The cache as it is by now. */
+/** Reads the cache's index anew. */
 async function readAgain() {
   try {
     begin(await source.index());
@@ -151,7 +151,7 @@ async function readAgain() {
 
 let changes = 0;
 
-/** Events came: what is shown of them is made anew, twice a second at most; with `wholly` the lists, too. */
+/** Redraws after events, at most twice a second; with `wholly` the lists, too. */
 function changed(wholly) {
   if (++changes > 1) return (changed.wholly ||= wholly);
   changed.wholly = wholly;
@@ -173,7 +173,7 @@ async function start() {
   });
   document.getElementById("theme").addEventListener("click", toggleTheme);
   document.getElementById("skip").addEventListener("click", (event) => {
-    event.preventDefault();  // the address is the view's
+    event.preventDefault();  // the address belongs to the view
     document.getElementById("main").focus();
   });
   window.addEventListener("hashchange", show);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a service is asked for: documents as the command line prints them, blocks, and events as they come.
+// Requests to a service: documents as the command line prints them, blocks, and the stream of events.
 
-/** What a service answers instead of what was asked for. */
+/** A service's refusal of a request. */
 class Refusal extends Error {
   constructor(status, problem) {
     super([problem.detail, problem.next].filter(Boolean).join(". ").replace(/\.\. /g, ". "));
@@ -20,7 +20,7 @@ function remembered(name) {
   }
 }
 
-/** The answer, once there is a token that the service takes. Throws Refusal. */
+/** The answer; asks for a token until the service accepts it. Throws Refusal. */
 async function ask(path, headers = {}) {
   for (;;) {
     const sent = token;
@@ -33,7 +33,7 @@ async function ask(path, headers = {}) {
   }
 }
 
-/** A form in the place of the view; done once a token is typed. */
+/** Shows a form in the view's place; resolves once a token is typed. */
 function askForToken(why) {
   return new Promise((done) => {
     const input = element("input", {type: "password", name: "token", autocomplete: "off", required: true});
@@ -43,7 +43,7 @@ function askForToken(why) {
       try {
         sessionStorage.setItem("tilewright-token", token);
       } catch {
-        // it lasts as long as the page, then
+        // the token then lasts as long as the page
       }
       done();
       if (report) show();
@@ -55,7 +55,7 @@ function askForToken(why) {
 }
 
 const askJson = async (path) => (await ask(path)).json();
-/** A table's rows, as `--format json` has them. */
+/** A table's rows, as in `--format json`. */
 const askRows = async (path) => (await askJson(path)).rows;
 
 const kService = {
@@ -66,7 +66,7 @@ const kService = {
 
 const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 
-/** Calls `on(event)` for each event from now on, whatever happens to the connection, and `reached(whether)` as that changes. */
+/** Calls `on(event)` for each event from now on, and `reached(whether)` as the connection comes or goes; reconnects. */
 async function listen(on, reached) {
   let last = "";
   for (let wait = 1000; ; wait = Math.min(2 * wait, 30000)) {
@@ -87,7 +87,7 @@ async function listen(on, reached) {
         }
       }
     } catch {
-      // It is gone, or going: tried again.
+      // The connection is lost: tried again.
     }
     reached(false);
     await pause(wait);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is looked at: view, filters and choices, all of it in the part of the address behind #, so that any view can be
-// linked to and the browser's Back goes back.
+// The state of the page: view, filters and choices. All of it is in the address behind #, so that a view can be linked
+// to and the browser's Back returns to it.
 
 const kFilters = ["op", "dtype", "device", "mode"];
 
-/** The choices of the address, as they are typed. */
+/** The choices of the address, as typed. */
 function readAddress() {
   return Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
 }
 
-/** The address with `changes`; an empty value takes a choice away. */
+/** The address with `changes`; an empty value removes a choice. */
 function addressOf(changes) {
   const words = new URLSearchParams(readAddress());
   for (const [name, value] of Object.entries(changes)) {
@@ -23,7 +23,7 @@ function go(changes) {
   location.hash = addressOf(changes);
 }
 
-/** What each filter may be, given those before it: {op: [...], dtype: [...], device: [...], mode: [...]}. */
+/** The values of each filter, given those before it: {op: [...], dtype: [...], device: [...], mode: [...]}. */
 function filterValues(state) {
   const tried = triedKinds("all");
   const fit = (kind, names) => names.every((name) => !state[name] || kind[name] === state[name]);
@@ -36,8 +36,8 @@ function filterValues(state) {
   };
 }
 
-/** Each kind of problem that has trials, and how many: {op, dtype, device, mode, problems, trials, tried, failed, pruned}, the
- *  most tried first. */
+/** Each kind of problem that has trials, with their numbers: {op, dtype, device, mode, problems, trials, tried, failed,
+ *  pruned}, the most trials first. */
 const triedKinds = remembering(() => {
   return report.kinds.map((kind) => {
     const {op, dtype} = report.specs[kind.spec];
@@ -45,8 +45,8 @@ const triedKinds = remembering(() => {
   }).sort((a, b) => b.trials - a.trials);
 });
 
-/** The address's choices, made whole: a device and a mode always (times of different ones are never compared), an op and a
- *  dtype where the view needs one. What the cache does not have is as if it were not there. */
+/** The address's choices, completed: always a device and a mode (times of different ones are not compared), an op and a
+ *  dtype if the view needs them. Choices that the cache does not have are ignored. */
 function stateFor(view) {
   const state = {op: "", dtype: "", device: "", mode: "", ...readAddress()};
   const first = (name, names) => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers for people, as cache/base/units.cpp writes them: four digits that matter, the unit that fits.
+// Numbers for people, as in cache/base/units.cpp: four significant digits, the unit that fits.
 
 /** `value` with `digits` significant digits and no exponent. */
 function significant(value, digits) {
@@ -27,10 +27,10 @@ const showTime = (nanoseconds) => scaled(nanoseconds, kTimeSteps, 4);
 const showShare = (fraction) => `${significant(fraction * 100, 3)} %`;
 const showRatio = (ratio) => `${significant(ratio, ratio > 0.9 && ratio < 1.1 ? 4 : 3)}x`;
 
-/** 1234567 as "1,234,567": how many there are of what can be counted. */
+/** 1234567 becomes "1,234,567", for counts. */
 const showNumber = (count) => count.toLocaleString("en-US");
 
-/** A text of the above without the zeros that an axis does not need: "2.000 µs" as "2 µs". */
+/** A text of the functions above without needless zeros, for axes: "2.000 µs" becomes "2 µs". */
 const withoutZeros = (text) => text.replace(/(\.\d*?)0+(?=\D|$)/, "$1").replace(/\.(?=\D|$)/, "");
 
 function showCount(count) {
@@ -75,7 +75,7 @@ const kShow = {
   count: showCount,
 };
 
-/** A cell as people read it; "-" where it is not known. */
+/** A cell as people read it; "-" if unknown. */
 function showCell(value, unit) {
   if (value === null || value === undefined || value === "") return "-";
   if (value === true) return "yes";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The winners' tables, column by column, and rows of them that fit the filters.
+// The winners' tables, column by column, and their rows that fit the filters.
 
 class Column {
   constructor(json, block) {
@@ -22,7 +22,7 @@ class Column {
 }
 
 class WinnerTable {
-  /** `firstProblem`: the place of the op's first problem. */
+  /** `firstProblem` is the place of the op's first problem. */
   constructor(op, firstProblem, block) {
     this.op = op;
     this.firstProblem = firstProblem;
@@ -85,13 +85,13 @@ function winnersOf(state) {
   return rows;
 }
 
-/** The winner of a problem on the state's device in its mode; undefined where it has none. */
+/** The winner of a problem on the state's device in its mode; undefined if there is none. */
 function winnerOf(problem, state) {
   const spec = specOf(problem);
   return winnersOf({...state, op: spec.op, dtype: spec.dtype}).find((row) => row.problem === problem);
 }
 
-/** Calls `visit(trial)` for the trials that count and fit the filters: the newest of each config. */
+/** Calls `visit(trial)` for the newest trials of configs that fit the filters. */
 function eachTrial(state, visit) {
   const device = report.devices.findIndex((one) => one.fingerprint === state.device);
   const mode = report.modes.indexOf(state.mode);

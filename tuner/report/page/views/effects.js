@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each parameter does: for each of its values, how much slower than the problem's fastest config those with it are.
+// The effect of each parameter: for each value, how much slower its configs are than the problem's fastest config.
 
 const effectsView = {
   name: "effects",
@@ -20,7 +20,7 @@ const effectsView = {
   },
 };
 
-/** Timed trials of each implementation, and the fastest time of each problem. */
+/** The timed trials of each implementation, and the fastest time of each problem. */
 function timesByImplementation(state) {
   const best = new Map(), byImplementation = new Map();
   eachTrial(state, (trial) => {
@@ -34,7 +34,7 @@ function timesByImplementation(state) {
   return {best, byImplementation};
 }
 
-/** A line for each value of each parameter that has more than one: {parameter, value, count, five, cost}. */
+/** A line for each value of a parameter with several values: {parameter, value, count, problems, five, cost}. */
 function effectLines(list, best) {
   const values = new Map();
   for (const trial of list) {
@@ -62,7 +62,7 @@ function effectLines(list, best) {
 function effectsFigure(implementation, lines) {
   const names = lines.map((line) => `${line.parameter}=${line.value}`).reverse();
   const shown = [...lines].reverse();
-  /** Of its parameter: a line tells parameters apart. */
+  /** Whether the line is the first of its parameter: a rule separates parameters. */
   const isFirst = (i) => i > 0 && shown[i].parameter !== shown[i - 1].parameter;
   const title = `Effect of each parameter of ${implementation}`;
   return chartFigure({

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a winner is the winner: its time beside the runner-up's and the base's, and all that was recorded of it.
+// Why a winner is the winner: its time beside those of its rivals, and all recorded evidence.
 
 const evidenceView = {
   name: "evidence",
@@ -28,10 +28,10 @@ const evidenceView = {
   },
 };
 
-/** Columns of people's tables that tell one of two other columns. */
+/** Columns of people's tables that repeat another column. */
 const kTwice = ["memory_gb_per_s", "compute_tflop_per_s"];
 
-/** What is not known is left out; of counts by reason there may be dozens, which unfold. */
+/** Leaves unknown values out; dozens of counts by reason unfold on demand. */
 function factsOf(row, columns) {
   const known = columns.filter((column) => column.at(row.row) !== null && !kTwice.includes(column.name));
   const isLong = (column) => kByReason.includes(column.name) || column.show(row.row).length > 200;
@@ -41,7 +41,7 @@ function factsOf(row, columns) {
   ].flat();
 }
 
-/** Lines such as "12 too slow", behind a line that tells how many they are. */
+/** Columns with lines such as "12 too slow", shown behind a line with their number. */
 const kByReason = ["pruned", "forbidden"];
 
 function reasonsOf(heading, lines) {
@@ -55,7 +55,7 @@ function reasonsOf(heading, lines) {
     ], rows, true));
 }
 
-/** The winner with its interval, the runner-up and the base. */
+/** The winner with its interval, the runner-up, the base and the ceiling. */
 function rivalsOf(row) {
   const time = row.get("time_ns");
   const rivals = [{name: "winner", config: row.get("winner"), time, low: row.get("time_low_ns"), high: row.get("time_high_ns")}];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configs that failed, by kind, and why; and those that were not tried, since they cannot win.
+// Configs that failed, by kind, with reasons; and configs that were not tried, since they cannot win.
 
 const failuresView = {
   name: "failures",
@@ -23,7 +23,7 @@ const failuresView = {
   },
 };
 
-/** Reasons have figures: those that differ in nothing else are one. */
+/** Reasons contain figures: reasons that differ only in figures are one group. */
 function prunedParts(pruned) {
   const wording = (trial) => reasons[trials.reason[trial]].replace(/\d[\d.]*/g, "…");
   const groups = [...grouped(pruned, (trial) => `${implementationOf(trial)} ${wording(trial)}`).values()].sort((a, b) => b.length - a.length);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the service does what it should.
+// The state of the service.
 
 const healthView = {
   name: "health",
@@ -41,7 +41,7 @@ const healthView = {
   update: () => show(),
 };
 
-/** [{name, labels: {}, value}] of Prometheus' text. */
+/** Parses Prometheus' text into [{name, labels: {}, value}]. */
 function readMetrics(text) {
   return text.split("\n").filter((line) => line && !line.startsWith("#")).map((line) => {
     const [, name, labels, value] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line);
@@ -49,7 +49,7 @@ function readMetrics(text) {
   });
 }
 
-/** Of each path: requests, those refused, and in which time most were answered. */
+/** For each path: the requests, the refused ones, and the time within which most were answered. */
 function requestsTable(metrics) {
   const of = (name, route) => metrics.filter((one) => one.name === `tilewright_${name}` && one.labels.route === route);
   const routes = [...new Set(metrics.filter((one) => one.name === "tilewright_requests_total").map((one) => one.labels.route))];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Winners over their shapes: a figure or a parameter of each, as colour. Shapes of a grid are its cells: two axes, and what is
-// left is a slice, chosen. Shapes that fill no grid are points over logarithmic axes.
+// Winners over their shapes: colour shows a figure or a parameter of each. The shapes of a grid are its cells: two dims
+// are axes, the others choose a slice. Shapes that fill no grid are points over logarithmic axes.
 
 const kHeatFigures = [
   ["share_of_ceiling", "share of ceiling"], ["time_ns", "time"], ["gb_per_s", "GB/s"], ["gflop_per_s", "FLOP/s"],
@@ -33,18 +33,18 @@ const heatView = {
   },
 };
 
-/** Whether the shapes are a grid's: a good part of its cells are there, and they are wide enough to be seen. */
+/** Whether the shapes form a grid: they fill a good part of its cells, and the cells are wide enough to see. */
 function fillGrid(all, spec, axes, state) {
   const {rows} = heatSlice(all, axes, state);
   const xs = new Set(rows.map((row) => sizeOf(row.problem, axes.x)));
   const ys = new Set(rows.map((row) => axes.onY.map((dim) => sizeOf(row.problem, dim)).join(" ")));
-  // A slice that leaves most winners out shows a corner of what there is.
+  // A slice that leaves most winners out shows only a corner.
   return rows.length >= 0.4 * xs.size * ys.size && xs.size <= kMostColumns && rows.length >= 0.1 * all.length;
 }
 
 const kMostColumns = 128;
 
-/** Any dim against any other; dims that are no axis are not told apart. */
+/** Any dim against any other; points do not tell the remaining dims apart. */
 function pointAxes(spec, state) {
   const x = spec.dims.includes(state.x) ? state.x : spec.dims[0];
   const yOptions = spec.dims.filter((dim) => dim !== x);
@@ -52,7 +52,7 @@ function pointAxes(spec, state) {
   return {x, y, yOptions, sliced: Object.keys(spec.attributes)};
 }
 
-/** Which dims are the axes; `y` may be all dims but `x` together. */
+/** The dims on the axes; `y` may be all dims except `x` together. */
 function heatAxes(spec, state) {
   const x = spec.dims.includes(state.x) ? state.x : spec.dims[0];
   const rest = spec.dims.filter((dim) => dim !== x);
@@ -69,7 +69,7 @@ function kindOf(row, name) {
   return name in attributes ? attributes[name] : sizeOf(row.problem, name);
 }
 
-/** The winners with the values chosen of what is no axis, and the choices; by default those that most winners have. */
+/** The winners of the chosen slice, and its choices; by default the values that most winners have. */
 function heatSlice(all, axes, state) {
   let rows = all;
   const choices = [];
@@ -86,7 +86,7 @@ function heatSlice(all, axes, state) {
   return {rows, choices};
 }
 
-/** What the colour says: {name, title, unit, of(row)}, and all that it may say. */
+/** The figure shown as colour, {name, title, unit, of(row)}, and all figures to choose from. */
 function heatFigureOf(all, state) {
   const parameters = new Set();
   for (const row of all) for (const name of row.config.parameters.keys()) parameters.add(name);
@@ -187,10 +187,10 @@ function sizeAxis(name, sizes, most) {
     axisTick: {customValues: steps}, axisLabel: {customValues: steps, formatter: showSize}};
 }
 
-/** 65536 as "64Ki": the sizes of an axis are powers of two. */
+/** 65536 becomes "64Ki": the sizes of an axis are powers of two. */
 const showSize = (size) => (size < 16384 ? String(size) : withoutZeros(showBytes(size)).replace(/ (\w*)B$/, "$1"));
 
-/** Of an op with one dim, the figure itself is up. */
+/** For an op with one dim, the figure itself is up. */
 function pointsFigure(rows, axes, figure) {
   const points = rows.map((row) => ({row, x: sizeOf(row.problem, axes.x), y: axes.y ? sizeOf(row.problem, axes.y) : row.get("share_of_ceiling"),
     value: figure.of(row)})).filter((point) => point.value !== null && point.y !== null);
@@ -220,7 +220,7 @@ function pointsFigure(rows, axes, figure) {
   });
 }
 
-/** What a hover tells of a winner. */
+/** The lines of a winner's tip. */
 const winnerLines = (row) => [
   problemText(row.problem), row.get("winner"),
   `time ${row.show("time_ns")} ± ${row.show("half_interval_share")}`,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Winners of a problem over versions, drivers and time, on all devices. Of a service, which is asked for them.
+// Winners of a problem over versions, drivers and time, on all devices. Only a service has this view.
 
 const historyView = {
   name: "history",
@@ -26,7 +26,7 @@ const historyView = {
 
 const historyChoices = (state) => problemChoices(state, winnersOf(state).map((row) => row.problem));
 
-/** A line a device, from winner to winner. */
+/** A line for each device, from winner to winner. */
 function historyFigure(rows) {
   const devices = [...grouped(rows, (row) => row.device)];
   const slower = rows.filter((row) => row.verdict === "slower").length;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each compiler and each device of a sweep did and when: a lane each, a bar for each piece of work. Where bars are too many
-// to be told apart, a lane is cut into equal stretches, each filled as far as its time was spent, by kind of work.
+// The work of each compiler and device of a sweep over time: a lane each, a bar for each piece of work. If there are
+// too many bars, a lane has equal stretches, each filled by kind of work in proportion to the time spent.
 
 const kWork = ["compile", "set up", "verify", "measure", "final"];
-/** As of moments.hpp, in seconds. */
+/** As in moments.hpp, in seconds. */
 const kTickSeconds = 1e-4;
 
-/** Whether it is known when the work of a sweep was done. */
+/** Whether the times of a sweep's work are known. */
 const hasLanes = (sweep) => report.sweeps[sweep].first > 0;
 
-/** The lanes of a sweep: {name, bars}, devices first; bars are {kind, from, to, trial or build}, by their beginning, in seconds
- *  since the first of all. */
+/** The lanes of a sweep: {name, bars}, devices first. Bars are {kind, from, to, trial or build}, ordered by their
+ *  beginning, in seconds since the first. */
 const lanesOf = remembering((sweep) => {
   const lanes = new Map();
   const put = (name, order, bar) => {
@@ -23,7 +23,7 @@ const lanesOf = remembering((sweep) => {
     const gpu = trials.gpu[i], name = deviceLane(trials.device[i] * 65536 + gpu);
     let at = (trials.began[i] - 1) * kTickSeconds;
     const isFinal = report.looks[trials.look[i]] === "final";
-    // All that met in a final tell of the same one.
+    // All configs of one final have the same bar.
     const key = `${name} ${at} ${trials.problem[i]}`;
     if (isFinal && finals.has(key)) continue;
     if (isFinal) finals.add(key);
@@ -42,14 +42,14 @@ const lanesOf = remembering((sweep) => {
   return [...lanes.values()].sort((a, b) => a.order - b.order);
 });
 
-/** By 65536 times the device and its GPU. Several GPUs of one model are told by the beginning of their UUIDs. */
+/** By 65536 times the device plus its GPU. The first digits of UUIDs tell GPUs of one model apart. */
 const deviceLane = remembering((key) => {
   const {name, emulator} = report.devices[Math.floor(key / 65536)];
   const uuid = report.gpus[key % 65536];
   return emulator || uuid === "" ? "emulator" : `${name} ${uuid.replace(/^GPU-/, "").slice(0, 8)}`;
 });
 
-/** From the first piece of work to the end of the last. */
+/** The end of the last piece of work. */
 const workEnd = (lanes) => lanes.reduce((end, lane) => lane.bars.reduce((a, bar) => Math.max(a, bar.to), end), 0);
 
 /** Seconds of each kind of work in a lane, within a stretch. */
@@ -62,14 +62,14 @@ function workIn(bars, begin, end) {
   return seconds;
 }
 
-/** The trial that first ran each binary. */
+/** The first trial of each binary. */
 const trialOfBuild = remembering(() => {
   const first = new Map();
   for (let i = 0; i < trials.count; ++i) if (trials.build[i] > 0 && !first.has(trials.build[i] - 1)) first.set(trials.build[i] - 1, i);
   return first;
 });
 
-/** What was worked on: [config, problem]. */
+/** The subject of a bar: [config, problem]. */
 function subjectOf(bar) {
   const trial = bar.trial ?? trialOfBuild("all").get(bar.build);
   if (trial === undefined) return ["a reference, or a config that came to no trial", ""];
@@ -82,7 +82,7 @@ const showLength = (seconds) => showTime(seconds * 1e9);
 const kMostBars = 2500;
 const kStretches = 400;
 
-/** What is drawn of lanes between two moments: [lane, from, to, bottom, top] with `lines` for the tip, by kind of work. */
+/** Pieces of lanes between two moments, by kind of work: {value: [lane, from, to, bottom, top], bar or seconds}. */
 function piecesOf(lanes, begin, end) {
   const seen = lanes.map((lane) => lane.bars.filter((bar) => bar.to >= begin && bar.from <= end));
   const pieces = new Map(kWork.map((kind) => [kind, []]));
@@ -129,7 +129,7 @@ function drawPiece(parameters, api) {
   return shape && {type: "rect", shape, style: {fill: api.visual("color")}};
 }
 
-/** The lanes between two moments; `whole` is where the last ended. */
+/** The lanes between two moments; `whole` is the end of the last work. */
 function lanesFigure(lanes, begin, end, whole) {
   const seriesOf = (from, to) => {
     const pieces = piecesOf(lanes, from, to);
@@ -174,7 +174,7 @@ function lanesFigure(lanes, begin, end, whole) {
   });
 }
 
-/** How much of a stretch each lane worked, by kind. */
+/** The share of a stretch that each lane worked, by kind. */
 function busyTable(lanes, begin, end) {
   const share = (seconds) => (seconds > 0 ? showShare(seconds / (end - begin)) : "-");
   const rows = lanes.map((lane) => ({lane, seconds: workIn(lane.bars, begin, end)}));
@@ -188,8 +188,8 @@ function busyTable(lanes, begin, end) {
   ], rows);
 }
 
-/** A choice of the whole or of one problem's stretch: what the mouse does with the handles, for the keyboard too.
- *  {node, begin, end}. */
+/** A choice of the whole sweep or one problem's stretch, as the handles offer it to the mouse, for the keyboard. {node,
+ *  begin, end}. */
 function stretchChoice(state, lanes, whole) {
   const stretches = new Map();
   for (const lane of lanes) {

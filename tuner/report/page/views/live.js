@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the service is at: the problem that is being tuned, campaigns and misses that wait, sweeps and what they found.
+// The current work of the service: the problem being tuned, waiting campaigns and misses, sweeps and their results.
 
-/** What events told. */
+/** The state told by events. */
 const live = {reached: false, job: null, problem: null, done: [], tuned: 0, notes: []};
 const kMostDone = 50;
 
@@ -66,7 +66,7 @@ const liveView = {
       sweeps.length > 0 ? dataTable("The latest sweeps of this cache", kSweepColumns, sweeps, true) : element("p", {}, "No sweep is in this cache."),
     ];
   },
-  /** In its place: what changes with each event. */
+  /** Updates in place the parts that change with each event. */
   update() {
     document.getElementById("job")?.replaceChildren(...[jobNodes()].flat());
     for (const shown of shownCharts) if (shown.chart && shown.holder.id === "tried") shown.chart.setOption(shown.options());
@@ -113,7 +113,7 @@ function triedFigure() {
   return figure;
 }
 
-/** "2026-03-01T14:05:11Z" as "2026-03-01 14:05:11 UTC", in one line. */
+/** "2026-03-01T14:05:11Z" becomes "2026-03-01 14:05:11 UTC", on one line. */
 const showSecond = (moment) => element("span", {class: "moment"}, moment.replace("T", " ").replace("Z", " UTC"));
 const showState = (row) => `${row.state}${row.reason ? `: ${row.reason}` : ""}`;
 
@@ -133,7 +133,7 @@ const campaignPart = (campaign) => dataTable(`Problems of campaign ${campaign.su
   {heading: "tries", number: true, cell: (row) => String(row.attempts)},
 ], campaign.rows, true);
 
-/** To the configs of a problem by its shape key, whether the page has it by now or not. */
+/** A link to the configs of a problem by its shape key, whether or not the page has the problem yet. */
 function problemKeyLink(key) {
   const [, op, inside] = /^([^[{]*)(?:\[([^\]]*)\])?/.exec(key);
   const dtype = /(?:^|,)dtype=([^,]*)/.exec(inside ?? "")?.[1];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shapes that applications met untuned, and that wait.
+// Untuned shapes that applications asked for, and that wait.
 
 const missesView = {
   name: "misses",

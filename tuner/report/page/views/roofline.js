@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Winners under the measured ceilings: operations for each byte across, operations a second up.
+// Winners under the measured ceilings: operations per byte across, operations per second up.
 
-/** A solid line for memory, a dashed one for fp32, dotted ones for tensor cores. */
+/** Solid for memory, dashed for fp32, dotted for tensor cores. */
 const kLines = {
   memory: {type: "solid", icon: "path://M0,4 L30,4 L30,8 L0,8 Z"},
   fp32: {type: "dashed", icon: "path://M0,4 L12,4 L12,8 L0,8 Z M18,4 L30,4 L30,8 L18,8 Z"},
@@ -27,10 +27,8 @@ const rooflineView = {
   },
 };
 
-/**
- * The fastest measured ceiling of the state's device, and the rates of the units that the rows' ceilings are of, the slowest
- * first: bytes and operations a nanosecond. A memory of null and no rates: not measured.
- */
+/** The fastest measured ceiling of the state's device, and the rates of the units of the rows' ceilings, slowest first:
+ *  bytes and operations per nanosecond. Memory is null, and rates are absent, if not measured. */
 function roofsOf(state, rows) {
   const device = report.devices.find((one) => one.fingerprint === state.device);
   const units = new Set(rows.map((row) => row.get("ceiling_unit") || kFp32));
@@ -41,7 +39,7 @@ function roofsOf(state, rows) {
   };
 }
 
-/** Where the roofs of memory and of a rate meet. */
+/** The intensity at which the roofs of memory and of a rate meet. */
 const ridgeOf = (roofs, rate) => rate / roofs.memory;
 
 function unitText(unit) {
@@ -71,7 +69,7 @@ function rooflineFigure(rows, roofs) {
   const lines = roofLines(roofs, least, most);
   const byBound = grouped(rows, (row) => row.get("bound") || "not known");
   const groups = kBounds.filter((bound) => byBound.has(bound)).map((bound) => [bound, byBound.get(bound)]);
-  // The library copies what its data hold, so a point has its row's place and not the row.
+  // The library copies its data, so a point holds its row's place, not the row.
   const places = new Map(rows.map((row, i) => [row, i]));
   const title = "Winners under the measured roofs";
   return chartFigure({

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All configs of one problem by their time: a strip for each implementation.
+// All configs of one problem by their time, with a strip for each implementation.
 
 const stripView = {
   name: "strip",
@@ -18,7 +18,7 @@ const stripView = {
   },
 };
 
-/** Problems with trials that fit the filters, in the order of their sizes. */
+/** The problems with trials that fit the filters, ordered by size. */
 function problemsTried(state) {
   const found = new Set();
   eachTrial(state, (trial) => found.add(trials.problem[trial]));
@@ -30,7 +30,7 @@ function problemsTried(state) {
 
 const kMostProblems = 1000;
 
-/** A choice of one among many problems, with a search among them. */
+/** A choice of one among many problems, with a search. */
 function problemChoices(state, candidates) {
   const words = (state.find || "").toLowerCase().split(/\s+/).filter(Boolean);
   const found = candidates.filter((problem) => words.every((word) => problemText(problem).toLowerCase().includes(word)));
@@ -49,7 +49,7 @@ function problemChoices(state, candidates) {
   return {node, problem};
 }
 
-/** The configs tried on a problem: the newest trial of each, fastest first, those that failed at the end. */
+/** The configs tried on a problem: the newest trial of each, fastest first, failures last. */
 function configsOf(problem, state) {
   const device = report.devices.findIndex((one) => one.fingerprint === state.device);
   const mode = report.modes.indexOf(state.mode);
@@ -85,7 +85,7 @@ function stripFigure(problem, list, winner) {
   });
 }
 
-/** Points of one implementation are spread over the strip's height, the same way each time. */
+/** Spreads the points of one implementation over the strip's height, the same way each time. */
 function stripSeries(name, list, kinds, size, symbol, color) {
   const spread = (trial) => (((trials.config[trial] * 0.618034) % 1) - 0.5) * 60;
   return {type: "scatter", name, symbol, symbolSize: size, itemStyle: {color: styleColor(color), opacity: name === "winner" ? 1 : 0.6},
@@ -93,7 +93,7 @@ function stripSeries(name, list, kinds, size, symbol, color) {
       symbolOffset: [0, name === "winner" ? 0 : spread(trial)]}))};
 }
 
-/** What a hover tells of a trial. */
+/** The lines of a trial's tip. */
 function trialLines(trial, winner) {
   const build = trials.build[trial] - 1;
   const half = (trials.high_ns[trial] - trials.low_ns[trial]) / 2 / trials.median_ns[trial];
@@ -105,7 +105,7 @@ function trialLines(trial, winner) {
   ];
 }
 
-/** The ceiling is the problem's, so the winner's row has it. */
+/** The ceiling belongs to the problem, so the winner's row has it. */
 function shareOf(trial, winner) {
   const ceiling = winner ? winner.get("ceiling_ns") : null;
   return ceiling > 0 && isTimed(trial) ? ceiling / trials.median_ns[trial] : null;

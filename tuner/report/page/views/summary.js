@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the cache has, and how good its winners are, op by op.
+// The content of the cache and the quality of its winners, op by op.
 
 const summaryView = {
   name: "summary",
@@ -65,7 +65,7 @@ function speedupFigure(rows) {
     "Over the one config that the op falls back to: least, quartiles and most over the op's problems.", "ratio", "log");
 }
 
-/** A box for each op; nothing where no row has the figure. */
+/** A box for each op; null if no row has the figure. */
 function spreadFigure(rows, name, title, words, unit, scale) {
   const known = rows.filter((row) => row.get(name) > 0);
   if (known.length === 0) return null;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sweep over time. When compilers and devices worked is known of sweeps since schema 4; of those before, when trials ended (to the
-// second) and what compiling and timing took.
+// A sweep over time. Sweeps since schema 4 have the times of compilers and devices. Older ones have the end of each
+// trial (to the second) and the lengths of compiles and timings.
 
 const timelineView = {
   name: "timeline",
@@ -42,7 +42,7 @@ function lanesParts(state, place, sweepChooser, list) {
   ];
 }
 
-/** Trials of each sweep on the state's device, all looks. */
+/** The trials of each sweep on the state's device, all looks. */
 function sweepsOf(state) {
   const device = report.devices.findIndex((one) => one.fingerprint === state.device);
   const fits = report.specs.map((spec) => (!state.op || spec.op === state.op) && (!state.dtype || spec.dtype === state.dtype));
@@ -57,7 +57,7 @@ function sweepsOf(state) {
 }
 
 const endedAt = (trial) => report.first_at + trials.measured[trial];
-/** Rounds, launches and median: what its timing took, in nanoseconds. */
+/** Rounds times launches times median: the length of its timing, in nanoseconds. */
 const timingNs = (trial) => trials.rounds[trial] * trials.launches[trial] * trials.median_ns[trial];
 
 function sweepFacts(place, list) {
@@ -83,7 +83,7 @@ function sweepFacts(place, list) {
 
 const kMostBins = 120;
 
-/** How many trials ended in each stretch of the sweep, by status. */
+/** The number of trials that ended in each stretch of the sweep, by status. */
 function progressFigure(place, list) {
   const begin = Math.min(report.sweeps[place].started, endedAt(list[0]));
   const end = Math.max(endedAt(list[list.length - 1]), begin + 1);
@@ -113,7 +113,7 @@ function progressFigure(place, list) {
   });
 }
 
-/** From the first to the last trial of each problem. */
+/** Bars from the first to the last trial of each problem. */
 function problemBarsFigure(place, list) {
   const begin = report.sweeps[place].started;
   const bars = [...grouped(list, (trial) => trials.problem[trial])].map(([problem, group]) => {
