@@ -111,29 +111,31 @@ def some(columns, cells):
     return {name: of for name, of in columns.items() if any(of(cell) != "-" for cell in cells)}
 
 
-def facts_of(cells, *names):
-    """Of dtype, served, accuracy: the columns where cells differ, and in a sentence the others."""
-    columns = {"dtype": lambda cell: cell["dtype"], "served": lambda cell: cell["fit"],
-               "accuracy": lambda cell: "bad" if cell["inaccurate"] else "good"}
-    differ = [name for name in names if len({columns[name](cell) for cell in cells}) > 1]
-    same = [f"{name} {columns[name](cells[0])}" for name in names if name not in differ]
-    return {name: columns[name] for name in differ}, [f"Of all cells: {', '.join(same)}."] if same else []
+def ours(cell):
+    """Our time, with its fit unless that is exact."""
+    return micros(cell["ns"]) + (f" ({cell['fit']})" if cell["fit"] != "exact" else "")
+
+
+def exceptions(cells):
+    """A sentence on fit and accuracy."""
+    fit = ("All cells are served exactly" if all(cell["fit"] == "exact" for cell in cells) else
+           "Cells are served exactly unless our time has another fit in brackets")
+    return fit + ("; accuracy is good but for the cells at the end." if faults_of(cells) else "; accuracy is good.")
 
 
 def cells_tables(cells):
-    """A table an op, below its heading."""
-    facts, same = facts_of(cells, "dtype", "served", "accuracy")
-    columns = facts | some({"TFLOP/s": lambda cell: f"{cell['tflops']:.0f}" if "tflops" in cell else "-",
-                            "of ceiling, %": lambda cell: percent(cell.get("share_of_ceiling")),
-                            "ours / its gemm": over_product}, cells)
-    parts = same
-    for op in dict.fromkeys(cell["op"] for cell in cells):
-        those = [cell for cell in cells if cell["op"] == op]
+    """A table an op and dtype, below its heading."""
+    columns = some({"TFLOP/s": lambda cell: f"{cell['tflops']:.0f}" if "tflops" in cell else "-",
+                    "of ceiling, %": lambda cell: percent(cell.get("share_of_ceiling")),
+                    "ours / its gemm": over_product}, cells)
+    parts = [exceptions(cells)]
+    for op, dtype in dict.fromkeys((cell["op"], cell["dtype"]) for cell in cells):
+        those = [cell for cell in cells if (cell["op"], cell["dtype"]) == (op, dtype)]
         peers = peers_of(those)
-        rows = [[cell["shape"], micros(cell["ns"]), *(micros(cell["peers_ns"].get(name)) for name in peers),
-                 fastest(cell), over_fastest(cell), *(of(cell) for of in columns.values())] for cell in those]
-        parts += [f"## `{op}`", table(["shape", "Tilewright, µs", *(PEERS[name] for name in peers), "fastest peer",
-                                       "ratio", *columns], rows)]
+        rows = [[cell["shape"], ours(cell), *(micros(cell["peers_ns"].get(name)) for name in peers), fastest(cell),
+                 over_fastest(cell), *(of(cell) for of in columns.values())] for cell in those]
+        parts += [f"## `{op}`, {dtype}", table(["shape", "Tilewright, µs", *(PEERS[name] for name in peers),
+                                                "fastest peer", "ratio", *columns], rows)]
     return parts + faults_of(cells)
 
 
@@ -177,13 +179,12 @@ def ceilings_page(figures):
     sentences = [f"{what}: half of {len(each)} cells have {percent(median(each))} % or more, the least "
                  f"{percent(min(each))} %; {sum(share < 0.95 for share in each)} are below 95 %."
                  for what, each in (("All", shares[0]), ("128 MiB and more", shares[LARGE_BYTES])) if each]
-    columns, same = facts_of(figures["cells"], "served", "accuracy")
-    rows = [[f"`{cell['op']}`", cell["shape"], micros(cell["ns"]), f"{cell['gb_per_s'] / 1e3:.2f}",
-             percent(cell["share_of_ceiling"]), cell["implementation"], *(of(cell) for of in columns.values())]
-            for cell in figures["cells"]]
+    rows = [[f"`{cell['op']}`", cell["shape"], ours(cell), f"{cell['gb_per_s'] / 1e3:.2f}",
+             percent(cell["share_of_ceiling"]), cell["implementation"]] for cell in figures["cells"]]
     return [*sentences, "The share of the ceiling is the time of a copy of the same bytes, the faster of the tuned "
-            "`copy` and torch's, over ours, timed in turns, cold. Smaller ones are bound by the launch too.", *same,
-            table(["op, bf16", "shape", "Tilewright, µs", "TB/s", "of ceiling, %", "by", *columns], rows),
+            "`copy` and torch's, over ours, timed in turns, cold. Smaller ones are bound by the launch too.",
+            exceptions(figures["cells"]),
+            table(["op, bf16", "shape", "Tilewright, µs", "TB/s", "of ceiling, %", "by"], rows),
             *faults_of(figures["cells"])]
 
 
@@ -218,21 +219,19 @@ def attention_page(figures):
     over = [[*group, len(those), mean_and_least([cell["over_fastest"][0] for cell in those]),
              *(mean_and_least([cell["over_peers"][name] for cell in those if name in cell["over_peers"]])
                for name in peers)] for group, those in groups_of(cells, "regime", "mask", "d").items()]
-    columns, same = facts_of(cells, "dtype")
 
     def row(cell):
         return [cell["d"], cell["sequences"], cell["heads"], micros(cell["ns"]), f"{cell['tflops']:.0f}",
                 *(f"{cell['tflops'] * cell['ns'] / cell['peers_ns'][name]:.0f}" if name in cell["peers_ns"] else "-"
-                  for name in peers), fastest(cell), over_fastest(cell), *(of(cell) for of in columns.values()),
-                served(cell), *(f"{cell['errors_over_best'][what]:.3f}" if cell["errors_over_best"][what] else "-"
+                  for name in peers), fastest(cell), over_fastest(cell), served(cell),
+                *(f"{cell['errors_over_best'][what]:.3f}" if cell["errors_over_best"][what] else "-"
                   for what in ("rms", "largest"))]
 
     headings = ["d", "batch × tokens", "heads", "µs", "Tilewright", *(PEERS[name] for name in peers), "fastest peer",
-                "ratio", *columns, "served", "rms", "largest"]
-    parts = dict.fromkeys((cell["regime"], cell["mask"]) for cell in cells)
-    tables = [[f"## In {regime}, mask {mask}",
-               table(headings, [row(cell) for cell in cells if (cell["regime"], cell["mask"]) == (regime, mask)])]
-              for regime, mask in parts]
+                "ratio", "served", "rms", "largest"]
+    parts = {}
+    for cell in cells:
+        parts.setdefault(f"## In {cell['regime']}, mask {cell['mask']}, {cell['dtype']}", []).append(row(cell))
     under_load = [cell for cell in cells if cell not in in_burst(cells)]
     summaries = [summary(in_burst(cells))]
     if under_load:
@@ -241,8 +240,8 @@ def attention_page(figures):
             table(["regime", "mask", "d", "cells", "fastest peer / ours (least)",
                    *(f"{PEERS[name]} / ours" for name in peers)], over),
             method(figures, " Columns of Tilewright and of peers are TFLOP/s, of which a causal mask has half. Errors, "
-                            "rms and largest, are ours over the best of torch's, against float64."), *same,
-            *sum(tables, [])]
+                            "rms and largest, are ours over the best of torch's, against float64."),
+            *(part for title, rows in parts.items() for part in (title, table(headings, rows)))]
 
 
 def decode_page(figures):

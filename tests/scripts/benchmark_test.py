@@ -123,17 +123,20 @@ class Pages(unittest.TestCase):
             benchmark_pages.write(folder, readme, False)
             text = (folder / "rows.md").read_text(encoding="utf-8")
         self.assertIn("geometric mean 1.200 of 1 cells", text)
-        self.assertIn("Of all cells: dtype bf16, served exact, accuracy good.", text)
-        self.assertIn("## `softmax`\n\n| shape | Tilewright, µs | eager | Triton | fastest peer | ratio | of ceiling",
+        self.assertIn("All cells are served exactly; accuracy is good.", text)
+        self.assertIn("## `softmax`, bf16\n\n| shape | Tilewright, µs | eager | Triton | fastest peer | ratio |",
                       text)
         self.assertIn("| 8192x4096 | 33.4 | 50.1 | 40.1 | Triton | 1.200 ±0.010 | 99.3 |\n", text)
 
-    def test_of_cells_have_columns_of_what_differs_and_a_list_of_bad_accuracy(self):
-        bad = CELL | {"shape": "4093x1000", "inaccurate": ["rms 0.1, torch's 0.01"], "share_of_ceiling": None}
+    def test_of_cells_have_a_table_a_dtype_and_a_list_of_bad_accuracy(self):
+        bad = CELL | {"dtype": "f32", "inaccurate": ["rms 0.1, torch's 0.01"], "share_of_ceiling": None,
+                      "fit": "nearest"}
         text = "\n".join(benchmark_pages.cells_tables([CELL, bad]))
-        self.assertIn("Of all cells: dtype bf16, served exact.", text)
-        self.assertIn("| 4093x1000 | 33.4 | 50.1 | 40.1 | Triton | 1.200 ±0.010 | bad | - |", text)
-        self.assertIn("- `softmax` 4093x1000 bf16: rms 0.1, torch's 0.01", text)
+        self.assertIn("unless our time has another fit in brackets; accuracy is good but for the cells at the", text)
+        self.assertIn("## `softmax`, bf16\n", text)
+        self.assertIn("## `softmax`, f32\n", text)
+        self.assertIn("| 8192x4096 | 33.4 (nearest) | 50.1 | 40.1 | Triton | 1.200 ±0.010 | - |", text)
+        self.assertIn("- `softmax` 8192x4096 f32: rms 0.1, torch's 0.01", text)
 
     def test_of_ceilings_tell_the_least_of_large_cells_apart(self):
         with written("ceilings") as (folder, readme):
@@ -149,8 +152,7 @@ class Pages(unittest.TestCase):
             self.assertIn("[attention](docs/benchmarks/attention.md) 1.200 (2; 1.200).",
                           readme.read_text(encoding="utf-8"))
         self.assertIn("| burst | causal | 64 | 1 | 1.200 (1.200) | 1.200 (1.200) |", text)
-        self.assertIn("Of all cells: dtype bf16.", text)
-        self.assertIn("## In burst, mask causal\n", text)
+        self.assertIn("## In burst, mask causal, bf16\n", text)
         self.assertIn("| 96 | 8×1024 | 16/16 | 33.4 | 400 | 333 | cuDNN | 1.200 ±0.010 | wgmma (nearest) | 1.010 | - |",
                       text)
 
