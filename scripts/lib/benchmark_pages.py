@@ -19,8 +19,8 @@ TITLES = {"rows": "Row and elementwise ops beside their peers",
           "untuned": "What untuned shapes lose", "service": "How fast the service answers"}
 FACTS = ["commit", "device", "driver", "date", "cores", "brief", "seconds", "commands", "figures"]
 PEERS = {"eager": "eager", "compile": "torch.compile", "cublaslt": "cuBLASLt", "triton": "Triton", "quack": "QuACK",
-         "liger": "Liger", "unfused": "unfused", "cudnn": "cuDNN", "flash2": "FlashAttention 2",
-         "flash4": "FlashAttention 4"}
+         "liger": "Liger", "unfused": "unfused", "cudnn": "cuDNN", "flash2": "FA2", "flash4": "FA4"}
+LONG = {"flash2": "FlashAttention 2", "flash4": "FlashAttention 4"}
 BEGIN, END = "<!-- scripts/benchmark report makes what follows -->", "<!-- until here -->"
 HEAD_MEANS = {"rows": "row ops", "gemm": "products", "attention": "attention", "attention_bwd": "its gradients",
               "decode": "decoding", "gradients": "gradients of row ops", "fused": "fused products"}
@@ -59,12 +59,14 @@ def table(headings, rows):
     return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows])
 
 
-def time_text(ns):
-    return f"{ns / 1e6:.2f} ms" if ns >= 1e6 else f"{ns / 1e3:.3g} µs" if ns < 1e5 else f"{ns / 1e3:.1f} µs"
+def micros(ns):
+    """Without the unit, which headings have; of what is not there a dash."""
+    return "-" if ns is None else f"{ns / 1e3:.0f}" if ns >= 1e6 else f"{ns / 1e3:{'.3g' if ns < 1e5 else '.1f'}}"
 
 
 def percent(share):
-    return "-" if share is None else f"{100 * share:.1f} %"
+    """Without the sign, which headings have."""
+    return "-" if share is None else f"{100 * share:.1f}"
 
 
 def judged(cells):
@@ -96,18 +98,52 @@ def peers_of(cells):
     return [name for name in PEERS if any(name in cell["peers_ns"] for cell in cells)]
 
 
-def cells_table(cells):
-    peers = peers_of(cells)
-    rate = "TFLOP/s" if "tflops" in cells[0] else "of ceiling"
-    beside = any("over_product" in cell for cell in cells)
-    rows = [[f"`{cell['op']}`", cell["shape"], cell["dtype"], time_text(cell["ns"]),
-             *(time_text(cell["peers_ns"][name]) if name in cell["peers_ns"] else "-" for name in peers),
-             over_fastest(cell), cell["fastest"] or "-",
-             f"{cell['tflops']:.0f}" if "tflops" in cell else percent(cell["share_of_ceiling"]),
-             *([over_product(cell)] if beside else []),
-             cell["fit"], "; ".join(cell["inaccurate"]) or "good"] for cell in cells]
-    return table(["op", "shape", "dtype", "Tilewright", *(PEERS[name] for name in peers), "fastest peer / ours",
-                  "it is", rate, *(["ours / its gemm"] if beside else []), "served", "accuracy"], rows)
+def fastest(cell):
+    return PEERS.get(cell["fastest"], cell["fastest"] or "-")
+
+
+def served(cell):
+    return cell["implementation"] + (f" ({cell['fit']})" if cell["fit"] != "exact" else "")
+
+
+def some(columns, cells):
+    """Of columns, a function of a cell by heading: those that are not empty."""
+    return {name: of for name, of in columns.items() if any(of(cell) != "-" for cell in cells)}
+
+
+def ours(cell):
+    """Our time, with its fit unless that is exact."""
+    return micros(cell["ns"]) + (f" ({cell['fit']})" if cell["fit"] != "exact" else "")
+
+
+def exceptions(cells):
+    """A sentence on fit and accuracy."""
+    fit = ("All cells are served exactly" if all(cell["fit"] == "exact" for cell in cells) else
+           "Cells are served exactly unless our time has another fit in brackets")
+    return fit + ("; accuracy is good but for the cells at the end." if faults_of(cells) else "; accuracy is good.")
+
+
+def cells_tables(cells):
+    """A table an op and dtype, below its heading."""
+    columns = some({"TFLOP/s": lambda cell: f"{cell['tflops']:.0f}" if "tflops" in cell else "-",
+                    "of ceiling, %": lambda cell: percent(cell.get("share_of_ceiling")),
+                    "ours / its gemm": over_product}, cells)
+    parts = [exceptions(cells)]
+    for op, dtype in dict.fromkeys((cell["op"], cell["dtype"]) for cell in cells):
+        those = [cell for cell in cells if (cell["op"], cell["dtype"]) == (op, dtype)]
+        peers = peers_of(those)
+        rows = [[cell["shape"], ours(cell), *(micros(cell["peers_ns"].get(name)) for name in peers), fastest(cell),
+                 over_fastest(cell), *(of(cell) for of in columns.values())] for cell in those]
+        parts += [f"## `{op}`, {dtype}", table(["shape", "Tilewright, µs", *(PEERS[name] for name in peers),
+                                                "fastest peer", "ratio", *columns], rows)]
+    return parts + faults_of(cells)
+
+
+def faults_of(cells):
+    """What is bad of the accuracy, a line a cell."""
+    bad = [f"- `{cell['op']}` {cell['shape']} {cell['dtype']}: {'; '.join(cell['inaccurate'])}" for cell in cells
+           if cell["inaccurate"]]
+    return ["\n".join(["Bad accuracy:", *bad])] if bad else []
 
 
 def summary(cells):
@@ -121,20 +157,18 @@ def summary(cells):
 def method(figures, more=""):
     versions = ", ".join(f"{name} {version}" for name, version in figures["versions"].items()
                          if isinstance(version, str))
-    return ("Times are medians of rounds in which all of a row are timed in turns, cold, on the same random tensors "
-            f"({versions}). A ratio is the median of ratios of rounds: above 1 Tilewright is faster. A ratio in "
-            "brackets has no verdict: a peer that should be there is not. Peers without a column took no part, and "
-            f"nothing is said to beat them.{more}")
+    names = "".join(f" {PEERS[name]} is {LONG[name]}." for name in peers_of(figures["cells"]) if name in LONG)
+    return (f"Times are medians of rounds, in µs. A round times all of a row in turns, cold, on the same random "
+            f"tensors ({versions}). The ratio is the fastest peer's time over ours: the median over rounds ± half its "
+            "interval. Above 1 Tilewright is faster. A ratio in brackets has no verdict: a peer that should be there "
+            f"is absent or wrong. A peer without a column took no part.{names}{more}")
 
 
 def cells_page(figures):
-    return [summary(figures["cells"]), method(figures), cells_table(figures["cells"])]
-
-
-def ops_page(figures):
-    """With a line an op."""
-    first, *rest = cells_page(figures)
-    return [first, groups_table(figures["cells"], ("op",)), *rest]
+    """With a line an op where there are several."""
+    cells = figures["cells"]
+    ops = [groups_table(cells, ("op",))] if len({cell["op"] for cell in cells}) > 1 else []
+    return [summary(cells), *ops, method(figures), *cells_tables(cells)]
 
 
 def ceilings_page(figures):
@@ -142,15 +176,16 @@ def ceilings_page(figures):
     shares = {least: [cell["share_of_ceiling"] for cell in figures["cells"]
                       if cell["share_of_ceiling"] and round(cell["gb_per_s"] * cell["ns"]) >= least]
               for least in (0, LARGE_BYTES)}
-    sentences = [f"{what}: half of {len(each)} cells have {percent(median(each))} or more, the least "
-                 f"{percent(min(each))}; {sum(share < 0.95 for share in each)} are below 95 %."
+    sentences = [f"{what}: half of {len(each)} cells have {percent(median(each))} % or more, the least "
+                 f"{percent(min(each))} %; {sum(share < 0.95 for share in each)} are below 95 %."
                  for what, each in (("All", shares[0]), ("128 MiB and more", shares[LARGE_BYTES])) if each]
-    rows = [[f"`{cell['op']}`", cell["shape"], time_text(cell["ns"]), f"{cell['gb_per_s'] / 1e3:.2f}",
-             percent(cell["share_of_ceiling"]), cell["implementation"], cell["fit"],
-             "; ".join(cell["inaccurate"]) or "good"] for cell in figures["cells"]]
+    rows = [[f"`{cell['op']}`", cell["shape"], ours(cell), f"{cell['gb_per_s'] / 1e3:.2f}",
+             percent(cell["share_of_ceiling"]), cell["implementation"]] for cell in figures["cells"]]
     return [*sentences, "The share of the ceiling is the time of a copy of the same bytes, the faster of the tuned "
             "`copy` and torch's, over ours, timed in turns, cold. Smaller ones are bound by the launch too.",
-            table(["op, bf16", "shape", "Tilewright", "TB/s", "of ceiling", "by", "served", "accuracy"], rows)]
+            exceptions(figures["cells"]),
+            table(["op, bf16", "shape", "Tilewright, µs", "TB/s", "of ceiling, %", "by"], rows),
+            *faults_of(figures["cells"])]
 
 
 def groups_of(cells, *names):
@@ -184,14 +219,19 @@ def attention_page(figures):
     over = [[*group, len(those), mean_and_least([cell["over_fastest"][0] for cell in those]),
              *(mean_and_least([cell["over_peers"][name] for cell in those if name in cell["over_peers"]])
                for name in peers)] for group, those in groups_of(cells, "regime", "mask", "d").items()]
-    rows = [[*(cell[name] for name in ("regime", "mask", "d", "dtype", "sequences", "heads")), time_text(cell["ns"]),
-             f"{cell['tflops']:.0f}",
-             *(f"{cell['tflops'] * cell['ns'] / cell['peers_ns'][name]:.0f}" if name in cell["peers_ns"] else "-"
-               for name in peers),
-             over_fastest(cell), cell["fastest"] or "-",
-             cell["implementation"] + (f" ({cell['fit']})" if cell["fit"] != "exact" else ""),
-             *(f"{cell['errors_over_best'][what]:.3f}" if cell["errors_over_best"][what] else "-"
-               for what in ("rms", "largest"))] for cell in cells]
+
+    def row(cell):
+        return [cell["d"], cell["sequences"], cell["heads"], micros(cell["ns"]), f"{cell['tflops']:.0f}",
+                *(f"{cell['tflops'] * cell['ns'] / cell['peers_ns'][name]:.0f}" if name in cell["peers_ns"] else "-"
+                  for name in peers), fastest(cell), over_fastest(cell), served(cell),
+                *(f"{cell['errors_over_best'][what]:.3f}" if cell["errors_over_best"][what] else "-"
+                  for what in ("rms", "largest"))]
+
+    headings = ["d", "batch × tokens", "heads", "µs", "Tilewright", *(PEERS[name] for name in peers), "fastest peer",
+                "ratio", "served", "rms", "largest"]
+    parts = {}
+    for cell in cells:
+        parts.setdefault(f"## In {cell['regime']}, mask {cell['mask']}, {cell['dtype']}", []).append(row(cell))
     under_load = [cell for cell in cells if cell not in in_burst(cells)]
     summaries = [summary(in_burst(cells))]
     if under_load:
@@ -199,16 +239,13 @@ def attention_page(figures):
     return [*summaries,
             table(["regime", "mask", "d", "cells", "fastest peer / ours (least)",
                    *(f"{PEERS[name]} / ours" for name in peers)], over),
-            method(figures, " Columns of Tilewright and of peers are TFLOP/s, of which a causal mask has half. Errors "
-                            "are ours over the best of torch's, against float64."),
-            table(["regime", "mask", "d", "dtype", "batch × tokens", "heads", "time", "Tilewright",
-                   *(PEERS[name] for name in peers), "fastest peer / ours", "it is", "served", "rms", "largest error"],
-                  rows)]
+            method(figures, " Columns of Tilewright and of peers are TFLOP/s, of which a causal mask has half. Errors, "
+                            "rms and largest, are ours over the best of torch's, against float64."),
+            *(part for title, rows in parts.items() for part in (title, table(headings, rows)))]
 
 
 def decode_page(figures):
     cells = figures["cells"]
-    peers = peers_of(cells)
     whole = {(cell["kind"], cell["batch"], cell["heads"], cell["tokens"]): cell["ns"] for cell in cells
              if not cell["page"]}
 
@@ -216,27 +253,37 @@ def decode_page(figures):
         one = whole.get((cell["kind"], cell["batch"], cell["heads"], cell["tokens"]))
         return f"{cell['ns'] / one:.3f}" if one and cell["page"] else "-"
 
-    rows = [[cell["kind"], cell["batch"], cell["heads"], cell["tokens"], cell["page"] or "-", time_text(cell["ns"]),
-             *(time_text(cell["peers_ns"][name]) if name in cell["peers_ns"] else "-" for name in peers),
-             over_fastest(cell), cell["fastest"] or "-", f"{cell['gb_per_s'] / 1e3:.2f}", over_whole(cell),
-             cell["implementation"] + (f" ({cell['fit']})" if cell["fit"] != "exact" else ""),
-             f"{cell['error_over_best']:.3f}" if cell["error_over_best"] else "-"] for cell in cells]
+    def error(cell):
+        return f"{cell['error_over_best']:.3f}" if cell["error_over_best"] else "-"
+
+    def one_table(those):
+        peers = peers_of(those)
+        columns = some({"page": lambda cell: cell["page"] or "-", "paged / whole": over_whole, "error": error}, those)
+        beside = {"fastest peer": fastest, "ratio": over_fastest} if peers else {}
+        rows = [[cell["kind"], cell["batch"], cell["heads"], cell["tokens"], micros(cell["ns"]),
+                 *(micros(cell["peers_ns"].get(name)) for name in peers), *(of(cell) for of in beside.values()),
+                 f"{cell['gb_per_s'] / 1e3:.2f}", served(cell), *(of(cell) for of in columns.values())]
+                for cell in those]
+        return table(["sequences", "batch", "heads", "tokens", "Tilewright, µs", *(PEERS[name] for name in peers),
+                      *beside, "TB/s", "served", *columns], rows)
+
+    parts = {"In one piece": [cell for cell in cells if not cell["page"]],
+             "In pages": [cell for cell in cells if cell["page"]]}
     return [summary(cells), groups_table(cells, ("batch", "heads")),
             method(figures, " Sequences are *full* (as long as the tensor), *uniform* (any length) or *long* (one "
-                            "full, the others a 64th of it); peers take full ones in one piece. The error is ours over "
-                            "the best peer's, against float64."),
-            table(["sequences", "batch", "heads", "tokens", "page", "Tilewright", *(PEERS[name] for name in peers),
-                   "fastest peer / ours", "it is", "TB/s", "pages / one piece", "served", "error"], rows)]
+                            "full, the others a 64th of it). The error is ours over the best peer's, against float64. "
+                            "*Paged / whole* is the time with pages over that in one piece."),
+            *(part for title, those in parts.items() if those for part in (f"## {title}", one_table(those)))]
 
 
 def varlen_page(figures):
-    def served(cell):
+    def inexact(cell):
         return ", ".join(f"{arm} {fit}" for arm, fit in cell["fit"].items() if fit != "exact")
 
     ratios = [cell["tflops"]["varlen"] / cell["tflops"]["dense"] for cell in figures["cells"]]
     rows = [[cell["d"], "causal" if cell["causal"] == "yes" else "none", f"1 to {cell['most']}",
              *(f"{cell['tflops'][arm]:.0f}" for arm in ("varlen", "dense")), f"{ratio:.3f}",
-             f"{cell['implementation']}" + f" ({served(cell)})" * bool(served(cell)), f"{cell['error']:.1e}"]
+             f"{cell['implementation']}" + f" ({inexact(cell)})" * bool(inexact(cell)), f"{cell['error']:.1e}"]
             for cell, ratio in zip(figures["cells"], ratios)]
     return [f"`attention_varlen` of 64 drawn lengths, one sequence behind the other, beside `attention` of 64 equally "
             f"long ones with as many products: {geometric_mean(ratios):.3f} of its rate in the geometric mean of "
@@ -283,10 +330,10 @@ def untuned_page(figures):
             for each in figures["specs"]]
     notes = dict.fromkeys(note for each in figures["specs"] for note in each["notes"])
     return ["Shapes are drawn between the tuned ones, those first that share the fewest dims with any of them. Each is "
-            "swept, and the config that would serve it is timed beside its winner: the loss is how much slower it is. "
-            "*exported* is served by what an export has, *jit* by a launcher that compiles "
-            "([untuned.md](../untuned.md))." + bounded,
-            table(["spec, bf16", "served", "judged", "mean", "median", "95 %", "worst", "wrong"], rows), *notes]
+            "swept, and the config that would serve it is timed beside its winner. The loss is how much slower it is, "
+            "in %: mean, median, 95th percentile and worst. *exported* is served by what an export has, *jit* by a "
+            "launcher that compiles ([untuned.md](../untuned.md))." + bounded,
+            table(["spec, bf16", "served", "judged", "mean, %", "median", "95th", "worst", "wrong"], rows), *notes]
 
 
 def service_page(figures):
@@ -305,8 +352,8 @@ def service_page(figures):
 
 
 PAGES = {"rows": cells_page, "ceilings": ceilings_page, "gemm": cells_page, "attention": attention_page,
-         "attention_bwd": attention_page, "decode": decode_page, "varlen": varlen_page, "gradients": ops_page,
-         "fused": ops_page, "tuner": tuner_page, "launch": launch_page, "untuned": untuned_page,
+         "attention_bwd": attention_page, "decode": decode_page, "varlen": varlen_page, "gradients": cells_page,
+         "fused": cells_page, "tuner": tuner_page, "launch": launch_page, "untuned": untuned_page,
          "service": service_page}
 
 
@@ -349,12 +396,15 @@ def page(part, result):
 
 
 def index(results):
-    rows = [[f"[{TITLES[part]}]({part}.md)" if part in results else TITLES[part], f"`scripts/benchmark {part}`",
-             *([results[part]["date"], f"`{results[part]['commit'][:12]}`", results[part]["device"]]
-               if part in results else ["not measured yet", "", ""])] for part in TITLES]
+    devices = dict.fromkeys(results[part]["device"] for part in TITLES if part in results)
+    tables = [[f"One {device}:",
+               table(["page", "part", "date", "commit"],
+                     [[f"[{TITLES[part]}]({part}.md)", f"`{part}`", result["date"], f"`{result['commit'][:12]}`"]
+                      for part, result in results.items() if result["device"] == device])] for device in devices]
+    others = ", ".join(f"`{part}`" for part in TITLES if part not in results)
     return text_of([
-        "# Benchmarks", "Which figures are measured, by which command, and when.",
-        table(["page", "command", "date", "commit", "device"], rows),
+        "# Benchmarks", "Which figures are measured, and when. `scripts/benchmark PART` measures a part again.",
+        *sum(tables, []), *([f"Not measured yet: {others}."] if others else []),
         "On a GPU host with torch and Triton, in a bundle or a tree with a build of preset `ci`:",
         "```sh\nscripts/benchmark all --brief     # some cells, a quarter of an hour; without --brief all of them\n"
         "scripts/benchmark report\n```",
@@ -369,24 +419,32 @@ def between(values):
     return " to ".join(texts)
 
 
+def short(op):
+    """Without attributes that are no or none."""
+    name, _, inside = op.rstrip("]").partition("[")
+    kept = [each for each in inside.split(",") if each and not each.endswith(("=no", "=none"))]
+    return f"{name}[{','.join(kept)}]" if kept else name
+
+
 def readme_table(results):
-    """Head figures: a line an op at one shape, then a sentence a part."""
+    """Head figures: a line an op at one shape, without attributes that are no or none, then a sentence a part."""
     parts = []
     cells = [cell for part in ("rows", "gemm") if part in results for cell in results[part]["figures"]["cells"]
              if cell["shape"] in HEAD_SHAPES]
     if cells:
         peers = peers_of(cells)
         parts.append(table(
-            ["bf16", "shape", "Tilewright", *(PEERS[name] for name in peers), "fastest peer / ours"],
-            [[f"`{cell['op']}`", cell["shape"], time_text(cell["ns"]),
-              *(time_text(cell["peers_ns"][name]) if name in cell["peers_ns"] else "-" for name in peers),
-              over_fastest(cell)] for cell in cells]))
+            ["bf16, µs", "shape", "Tilewright", *(PEERS[name] for name in peers), "fastest peer / ours"],
+            [[f"`{short(cell['op'])}`", cell["shape"], micros(cell["ns"]),
+              *(micros(cell["peers_ns"].get(name)) for name in peers), over_fastest(cell)] for cell in cells]))
     means = {part: [cell["over_fastest"][0] for cell in in_burst(judged(results[part]["figures"]["cells"]))]
              for part in HEAD_MEANS if part in results}
     means = {part: f"[{HEAD_MEANS[part]}](docs/benchmarks/{part}.md) {geometric_mean(ratios):.3f} ({len(ratios)}; "
                    f"{min(ratios):.3f})"
              for part, ratios in means.items() if ratios}
-    sentences = [f"- Fastest peer's time over ours, above 1 where ours is less, geometric mean (cells; least), in "
+    sentences = (["- The table leaves out attributes that are `no` or `none`."]
+                 if any(short(cell["op"]) != cell["op"] for cell in cells) else [])
+    sentences += [f"- Fastest peer's time over ours, above 1 where ours is less, geometric mean (cells; least), in "
                  f"bursts: {', '.join(means.values())}."] if means else []
     if "tuner" in results and results["tuner"]["figures"]["to_a_winner_s"]:
         ratios = [arms["triton"]["median"] / arms["tilewright"]["median"]

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the includes of cache/ and tuner/ with the table of docs/architecture.md that says which folder may include
-which. A row covers the sub-folders that have no row of their own.
+"""Compares the includes of cache/ and tuner/ with the list of docs/architecture.md that says which folder may include
+which. A row, an item of the list, covers the sub-folders that have no row of their own.
 
-check_includes.py          fails where table and includes differ, and on cycles of folders
-check_includes.py --print  prints the table as the includes have it: the rows of the present table with their ideas, and
+check_includes.py          fails where list and includes differ, and on cycles of folders
+check_includes.py --print  prints the list as the includes have it: the rows of the present list with their ideas, and
                            a row of two levels (`cache/NAME`) for each folder that no row covers
 """
 import pathlib
@@ -12,12 +12,13 @@ import posixpath
 import re
 import subprocess
 import sys
+import textwrap
 from collections import deque
 from dataclasses import dataclass, field
 
-TABLE = "docs/architecture.md"
+LIST = "docs/architecture.md"
 HEADING = "## Who may include whom"
-COLUMNS = ["folder", "may include"]
+ROW = re.compile(r"- `([\w./-]+?)/?`: (?:(.+)\. )?Includes (nothing|`[\w./-]+`(?:, `[\w./-]+`)*)\.")
 SOURCES = re.compile(r"^(cache|tuner)/.*\.(hpp|cpp|h|c|cpp\.in)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 # The public headers, which are included as applications do.
@@ -69,41 +70,32 @@ def read_includes(root, files):
                 yield Include(name, number, posixpath.normpath(f"{folder_of(name)}/{target}"))
 
 
-def cells_of(line):
-    return [cell.strip() for cell in line.strip().strip("|").split("|")]
-
-
-def backticked(cell):
-    """The folders that a cell names; none where it has anything else."""
-    names = [re.fullmatch(r"`([\w./-]+?)/?`", part.strip()) for part in cell.split(",")]
-    return [name[1] for name in names] if all(names) else None
-
-
-def read_table(root):
-    """The rows by folder, in order, and what is wrong with the table itself."""
-    rows, mistakes = {}, []
-    path = root / TABLE
-    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
-    inside = found = False
-    for number, line in enumerate(lines, 1):
-        if line.startswith("## "):
-            inside, found = line.strip() == HEADING, False
-        if not inside or not line.startswith("|"):
-            found = False
+def items_of(text):
+    """The list items under the heading, each with its first line, as one line."""
+    inside, item, begun = False, "", 0
+    for number, line in enumerate([*text.splitlines(), ""], 1):
+        if item and re.match(r" +\S", line):
+            item += " " + line.strip()
             continue
-        cells = cells_of(line)
-        if cells[:2] == COLUMNS:
-            found = True
-        elif found and not set(line) <= set("|-: "):
-            place = f"{TABLE}:{number}"
-            named = backticked(cells[0])
-            may = [] if cells[1:2] == ["nothing"] else backticked(cells[1]) if len(cells) > 1 else None
-            if named is None or len(named) != 1 or may is None:
-                mistakes.append(f"{place}: a row is | `folder` | `folder`, `folder` or the word nothing | idea |")
-            elif named[0] in rows:
-                mistakes.append(f"{place}: `{named[0]}` has a row already, in line {rows[named[0]].line}")
-            else:
-                rows[named[0]] = Row(named[0], number, " | ".join(cells[2:]), may)
+        if item:
+            yield begun, item
+        if line.startswith("## "):
+            inside = line.strip() == HEADING
+        item, begun = (line.strip(), number) if inside and line.startswith("- ") else ("", 0)
+
+
+def read_list(root):
+    """The rows by folder, in order, and what is wrong with the list itself."""
+    rows, mistakes = {}, []
+    path = root / LIST
+    for number, item in items_of(path.read_text(encoding="utf-8") if path.is_file() else ""):
+        found, place = ROW.fullmatch(item), f"{LIST}:{number}"
+        if not found:
+            mistakes.append(f"{place}: a row is - `folder`: idea. Includes `folder`, `folder` or the word nothing.")
+        elif found[1] in rows:
+            mistakes.append(f"{place}: `{found[1]}` has a row already, in line {rows[found[1]].line}")
+        else:
+            rows[found[1]] = Row(found[1], number, found[2] or "", re.findall(r"`([\w./-]+?)/?`", found[3]))
     return rows, mistakes
 
 
@@ -164,41 +156,40 @@ def cycles_of(arrows):
 
 
 def mistakes_of(root):
-    rows, mistakes = read_table(root)
+    rows, mistakes = read_list(root)
     yield from mistakes
     if not rows:
-        yield (f"{TABLE}: there is no table with the columns '{' | '.join(COLUMNS)}' under '{HEADING}'; "
-               "scripts/lib/check_includes.py --print prints one")
+        yield f"{LIST}: there is no list of folders under '{HEADING}'; scripts/lib/check_includes.py --print prints one"
         return
     files = source_files(root)
     includes = list(read_includes(root, files))
     arrows = arrows_of(includes, rows)
     for folder in sorted({folder_of(name) for name in files}):
         if not owner_of(folder, rows):
-            yield f"{folder}: it has sources, and {TABLE} has no row for it"
+            yield f"{folder}: it has sources, and {LIST} has no row for it"
     for row in rows.values():
         if not (root / row.folder).is_dir():
-            yield f"{TABLE}:{row.line}: `{row.folder}` is no folder; take its row out"
+            yield f"{LIST}:{row.line}: `{row.folder}` is no folder; take its row out"
     for (here, there), made_by in sorted(arrows.items()):
         if there not in rows[here].may:
             for include in made_by:
                 yield (f"{include}: `{here}` may not include `{there}`; turn the arrow, or allow it in "
-                       f"{TABLE}:{rows[here].line}")
+                       f"{LIST}:{rows[here].line}")
     for row in rows.values():
         for there in row.may:
             if there == row.folder:
-                yield f"{TABLE}:{row.line}: `{row.folder}` may include itself without saying so"
+                yield f"{LIST}:{row.line}: `{row.folder}` may include itself without saying so"
             elif (row.folder, there) not in arrows:
-                yield f"{TABLE}:{row.line}: nothing in `{row.folder}` includes `{there}`; take it out of the row"
+                yield f"{LIST}:{row.line}: nothing in `{row.folder}` includes `{there}`; take it out of the row"
     for cycle in cycles_of(arrows):
         yield f"a cycle of folders: {' -> '.join([*cycle, cycle[0]])}"
         for here, there in zip(cycle, [*cycle[1:], cycle[0]]):
             yield f"    {arrows[here, there][0]}"
 
 
-def printed_table(root):
-    """The table as the includes have it."""
-    rows, _ = read_table(root)
+def printed_list(root):
+    """The list as the includes have it."""
+    rows, _ = read_list(root)
     files = source_files(root)
     rows = {folder: row for folder, row in rows.items() if (root / folder).is_dir()}
     for name in files:
@@ -206,16 +197,15 @@ def printed_table(root):
             folder = "/".join(folder_of(name).split("/")[:2])
             rows[folder] = Row(folder, 0)
     arrows = arrows_of(read_includes(root, files), rows)
-    yield f"| {' | '.join(COLUMNS)} | idea |"
-    yield "| --- | --- | --- |"
     for row in rows.values():
         may = ", ".join(f"`{there}`" for here, there in sorted(arrows) if here == row.folder)
-        yield f"| `{row.folder}` | {may or 'nothing'} | {row.idea} |"
+        item = f"- `{row.folder}`: {row.idea and row.idea + '. '}Includes {may or 'nothing'}."
+        yield from textwrap.wrap(item, 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def main(words, root):
     if words == ["--print"]:
-        print("\n".join(printed_table(root)))
+        print("\n".join(printed_list(root)))
         return 0
     if words:
         print(f"'{words[0]}' is not an option of check_includes.py; there is only --print", file=sys.stderr)

@@ -56,8 +56,8 @@ def tracked_files():
 
 
 def too_wide(path, text):
-    """The lines of a document, or of comments, that have more than WIDTH characters. Tables, links alone on their line
-    and fenced text of pages that a program writes may; so may what is in kernels/, whose bytes are hashed."""
+    """The lines of a document, or of comments, that have more than WIDTH characters. Links alone on their line and
+    fenced text of pages that a program writes may; so may what is in kernels/, whose bytes are hashed."""
     mark = COMMENTS.get(path.suffix) or COMMENTS.get(path.name) or ("#" if text.startswith("#!") else None)
     if path.parts[0] == "kernels" or not (path.suffix == ".md" or mark):
         return
@@ -70,8 +70,7 @@ def too_wide(path, text):
         found = FENCE.match(line)
         if found and fence in (None, found[1]):
             fence = None if fence else found[1]
-        elif len(line) > WIDTH and (not str(path).startswith(WRITTEN) if fence else
-                                    not line.lstrip().startswith("|") and not ALONE.match(line)):
+        elif len(line) > WIDTH and not (str(path).startswith(WRITTEN) if fence else ALONE.match(line)):
             yield number
 
 

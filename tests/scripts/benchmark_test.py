@@ -108,7 +108,7 @@ class Pages(unittest.TestCase):
                 text = (folder / f"{part}.md").read_text(encoding="utf-8")
                 for fact in ("0123456789ab", "NVIDIA H200", "580.1", "2026-01-02", f"scripts/benchmark {part} --brief"):
                     self.assertIn(fact, text)
-                self.assertLessEqual(max(len(line) for line in text.splitlines() if line[0:1] != "|"), 120)
+                self.assertLessEqual(max(map(len, text.splitlines())), 120)
 
     def test_commands_go_on_in_the_next_line_and_are_the_same_to_a_shell(self):
         words = ["scripts/x.py", "--sweep", "softmax --shapes 'rows=1,2'", "--only", 'a"b', *["word"] * 40]
@@ -123,8 +123,20 @@ class Pages(unittest.TestCase):
             benchmark_pages.write(folder, readme, False)
             text = (folder / "rows.md").read_text(encoding="utf-8")
         self.assertIn("geometric mean 1.200 of 1 cells", text)
-        self.assertIn("| `softmax` | 8192x4096 | bf16 | 33.4 µs | 50.1 µs | 40.1 µs | 1.200 ±0.010 | triton | 99.3 % |",
+        self.assertIn("All cells are served exactly; accuracy is good.", text)
+        self.assertIn("## `softmax`, bf16\n\n| shape | Tilewright, µs | eager | Triton | fastest peer | ratio |",
                       text)
+        self.assertIn("| 8192x4096 | 33.4 | 50.1 | 40.1 | Triton | 1.200 ±0.010 | 99.3 |\n", text)
+
+    def test_of_cells_have_a_table_a_dtype_and_a_list_of_bad_accuracy(self):
+        bad = CELL | {"dtype": "f32", "inaccurate": ["rms 0.1, torch's 0.01"], "share_of_ceiling": None,
+                      "fit": "nearest"}
+        text = "\n".join(benchmark_pages.cells_tables([CELL, bad]))
+        self.assertIn("unless our time has another fit in brackets; accuracy is good but for the cells at the", text)
+        self.assertIn("## `softmax`, bf16\n", text)
+        self.assertIn("## `softmax`, f32\n", text)
+        self.assertIn("| 8192x4096 | 33.4 (nearest) | 50.1 | 40.1 | Triton | 1.200 ±0.010 | - |", text)
+        self.assertIn("- `softmax` 8192x4096 f32: rms 0.1, torch's 0.01", text)
 
     def test_of_ceilings_tell_the_least_of_large_cells_apart(self):
         with written("ceilings") as (folder, readme):
@@ -140,15 +152,17 @@ class Pages(unittest.TestCase):
             self.assertIn("[attention](docs/benchmarks/attention.md) 1.200 (2; 1.200).",
                           readme.read_text(encoding="utf-8"))
         self.assertIn("| burst | causal | 64 | 1 | 1.200 (1.200) | 1.200 (1.200) |", text)
-        self.assertIn("| burst | causal | 96 | bf16 | 8×1024 | 16/16 | 33.4 µs | 400 | 333 | 1.200 ±0.010 | cudnn | "
-                      "wgmma (nearest) | 1.010 | - |", text)
+        self.assertIn("## In burst, mask causal, bf16\n", text)
+        self.assertIn("| 96 | 8×1024 | 16/16 | 33.4 | 400 | 333 | cuDNN | 1.200 ±0.010 | wgmma (nearest) | 1.010 | - |",
+                      text)
 
     def test_of_decode_have_pages_beside_one_piece(self):
         with written("decode") as (folder, readme):
             benchmark_pages.write(folder, readme, False)
             text = (folder / "decode.md").read_text(encoding="utf-8")
         self.assertIn("No cell has a verdict.", text)
-        self.assertIn("| full | 64 | 32/8 | 8192 | 16 | 505.0 µs | - | - | 4.30 | 1.010 | split | - |", text)
+        self.assertIn("| full | 64 | 32/8 | 8192 | 500.0 | 4.30 | split |", text)
+        self.assertIn("| full | 64 | 32/8 | 8192 | 505.0 | 4.30 | split | 16 | 1.010 |", text)
 
     def test_of_packed_sequences_have_their_rate_beside_that_of_equal_ones(self):
         with written("varlen") as (folder, readme):
@@ -161,8 +175,19 @@ class Pages(unittest.TestCase):
         cell = {**CELL, "op": "gemm_dropout", "tflops": 700.0, "over_product": 1.02, "product_fit": "nearest"}
         figures = {"versions": {}, "cells": [cell, {**CELL, "op": "mlp", "tflops": 700.0}]}
         text = benchmark_pages.page("fused", {**result("rows"), "part": "fused", "figures": figures})
-        self.assertIn("| 1.020 (nearest) |", text)
+        self.assertIn("| 33.4 | 50.1 | 40.1 | Triton | 1.200 ±0.010 | 700 | 99.3 | 1.020 (nearest) |", text)
         self.assertIn("| gemm_dropout | 1 | 1.200 (1.200) |", text)
+
+    def test_put_no_attribute_that_is_no_or_none_into_the_readmes_table(self):
+        self.assertEqual(benchmark_pages.short("gemm[layout=nt,bias=no,act=none]"), "gemm[layout=nt]")
+        self.assertEqual(benchmark_pages.short("gemm[bias=no]"), "gemm")
+        with written("rows") as (folder, readme):
+            changed = result("rows") | {"figures": {"versions": {}, "cells": [CELL | {"op": "softmax[a=no]"}]}}
+            (folder / "rows.json").write_text(json.dumps(changed), encoding="utf-8")
+            benchmark_pages.write(folder, readme, False)
+            text = readme.read_text(encoding="utf-8")
+        self.assertIn("| `softmax` | 8192x4096 | 33.4 |", text)
+        self.assertIn("- The table leaves out attributes", text)
 
     def test_put_the_readmes_table_between_its_marks(self):
         with written(*FIGURES) as (folder, readme):

@@ -11,30 +11,27 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts/lib"))
 import check_includes  # noqa: E402
 
-TABLE = """# Architecture
+LIST = """# Architecture
 
 ## Folders
 
-| folder | may include | idea |
-| --- | --- | --- |
-| `docs` | `cache/base` | no row of the table |
+- `docs`: no row of the list. Includes `cache/base`.
 
 ## Who may include whom
 
-Said in words, and in one table.
+Said in words, and in one list.
 
 | foreign API | the one folder that calls it |
 | --- | --- |
 | `cu*` | `cache/driver` |
 
-| folder | may include | idea |
-| --- | --- | --- |
-| `cache/base` | nothing | errors |
-| `cache/model` | `cache/base`, `cache/model/formula` | values |
-| `cache/model/formula` | `cache/base` | the language |
-| `cache/launch` | `cache/model` | the library |
-| `tuner/device` | `cache/model/formula`, `cache/launch`, `kernels/emulator` | devices, \
-and what is beside them |
+- `cache/base`: errors. Includes nothing.
+- `cache/model`: values. Includes `cache/base`, `cache/model/formula`.
+- `cache/model/formula`: the language. Includes
+  `cache/base`.
+- `cache/launch`: the library. Includes `cache/model`.
+- `tuner/device`: devices. And what is beside them. Includes `cache/model/formula`,
+  `cache/launch`, `kernels/emulator`.
 
 ## Where the important decisions live
 """
@@ -53,8 +50,8 @@ SOURCES = {
 }
 
 
-def line_of(table, text):
-    return table[:table.index(text)].count("\n") + 1
+def line_of(page, text):
+    return page[:page.index(text)].count("\n") + 1
 
 
 class CheckIncludes(unittest.TestCase):
@@ -63,10 +60,10 @@ class CheckIncludes(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name)
         subprocess.run(["git", "init", "-q", folder.name], check=True)
-        self.sources, self.table = dict(SOURCES), TABLE
+        self.sources, self.list = dict(SOURCES), LIST
 
     def write(self):
-        for name, text in {**self.sources, "docs/architecture.md": self.table}.items():
+        for name, text in {**self.sources, "docs/architecture.md": self.list}.items():
             path = self.root / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
@@ -76,15 +73,15 @@ class CheckIncludes(unittest.TestCase):
         return list(check_includes.mistakes_of(self.root))
 
     def row(self, old, new):
-        self.assertIn(old, self.table)
-        self.table = self.table.replace(old, new)
+        self.assertIn(old, self.list)
+        self.list = self.list.replace(old, new)
 
     def assert_one(self, found, *parts):
         self.assertEqual(len(found), 1, found)
         for part in parts:
             self.assertIn(part, found[0])
 
-    def test_a_tree_like_its_table_is_right(self):
+    def test_a_tree_like_its_list_is_right(self):
         self.assertEqual(self.found(), [])
         self.assertEqual(check_includes.main([], self.root), 0)
 
@@ -92,7 +89,7 @@ class CheckIncludes(unittest.TestCase):
         self.sources["cache/launch/launch.cpp"] += '\n#include "cache/base/error.hpp"\n'
         self.assert_one(self.found(), 'cache/launch/launch.cpp:4: #include "cache/base/error.hpp"',
                         "`cache/launch` may not include `cache/base`",
-                        f"docs/architecture.md:{line_of(TABLE, '| `cache/launch`')}")
+                        f"docs/architecture.md:{line_of(LIST, '- `cache/launch`')}")
         with contextlib.redirect_stdout(io.StringIO()) as said:
             self.assertEqual(check_includes.main([], self.root), 1)
         self.assertIn("cache/launch/launch.cpp:4", said.getvalue())
@@ -110,13 +107,13 @@ class CheckIncludes(unittest.TestCase):
         self.assertIn("`cache/base` may not include `cache/model`", "\n".join(self.found()))
 
     def test_a_permission_that_nothing_uses_is_stale(self):
-        self.row("| `cache/launch` | `cache/model` |", "| `cache/launch` | `cache/base`, `cache/model` |")
-        self.assert_one(self.found(), f"docs/architecture.md:{line_of(self.table, '| `cache/launch`')}: ",
+        self.row("library. Includes `cache/model`.", "library. Includes `cache/base`, `cache/model`.")
+        self.assert_one(self.found(), f"docs/architecture.md:{line_of(self.list, '- `cache/launch`')}: ",
                         "nothing in `cache/launch` includes `cache/base`")
 
     def test_a_cycle_is_printed_with_an_include_for_each_arrow(self):
         self.sources["cache/base/error.cpp"] = '#include "cache/model/op.hpp"\n'
-        self.row("| `cache/base` | nothing |", "| `cache/base` | `cache/model` |")
+        self.row("errors. Includes nothing.", "errors. Includes `cache/model`.")
         found = self.found()
         self.assertIn("a cycle of folders: cache/base -> cache/model -> cache/base", found)
         at = found.index("a cycle of folders: cache/base -> cache/model -> cache/base")
@@ -129,43 +126,42 @@ class CheckIncludes(unittest.TestCase):
         self.sources["tuner/device/cpu/fiber.hpp"] = '#include "tuner/device/device.hpp"\n'
         self.assertEqual(self.found(), [])
 
-    def test_a_folder_that_the_table_lacks_is_named(self):
+    def test_a_folder_that_the_list_lacks_is_named(self):
         self.sources["tuner/worker/pool.cpp"] = "#include <vector>\n"
         self.assert_one(self.found(), "tuner/worker: ", "no row for it")
 
     def test_a_row_for_no_folder_is_named(self):
-        self.row("| `cache/launch` |", "| `cache/losses` | nothing | gone |\n| `cache/launch` |")
-        self.assert_one(self.found(), f"docs/architecture.md:{line_of(self.table, '| `cache/losses`')}: ",
+        self.row("- `cache/launch`", "- `cache/losses`: gone. Includes nothing.\n- `cache/launch`")
+        self.assert_one(self.found(), f"docs/architecture.md:{line_of(self.list, '- `cache/losses`')}: ",
                         "`cache/losses` is no folder")
 
     def test_a_row_that_cannot_be_read_is_named(self):
-        self.row("| `cache/base` | nothing |", "| `cache/base` | |")
-        self.assertIn(f"docs/architecture.md:{line_of(TABLE, '| `cache/base` | nothing')}: ", self.found()[0])
+        self.row("errors. Includes nothing.", "errors.")
+        self.assertIn(f"docs/architecture.md:{line_of(LIST, '- `cache/base`')}: ", self.found()[0])
 
     def test_a_second_row_for_a_folder_is_named(self):
-        self.row("| `cache/launch` |", "| `cache/base` | nothing | again |\n| `cache/launch` |")
+        self.row("- `cache/launch`", "- `cache/base`: again. Includes nothing.\n- `cache/launch`")
         self.assert_one(self.found(), "`cache/base` has a row already")
 
-    def test_without_a_table_the_one_that_it_needs_can_be_printed(self):
-        self.table = "# Architecture\n\n## Who may include whom\n\nEverybody.\n"
-        self.assert_one(self.found(), "there is no table", "--print")
-        printed = list(check_includes.printed_table(self.root))
-        self.assertEqual(printed[:3], ["| folder | may include | idea |", "| --- | --- | --- |",
-                                       "| `cache/base` | nothing |  |"])
-        self.table += "\n" + "\n".join(printed) + "\n"
+    def test_without_a_list_the_one_that_it_needs_can_be_printed(self):
+        self.list = "# Architecture\n\n## Who may include whom\n\nEverybody.\n"
+        self.assert_one(self.found(), "there is no list", "--print")
+        printed = list(check_includes.printed_list(self.root))
+        self.assertEqual(printed[0], "- `cache/base`: Includes nothing.")
+        self.list += "\n" + "\n".join(printed) + "\n"
         self.assertEqual(self.found(), [])
 
-    def test_the_printed_table_keeps_rows_and_ideas_and_mends_the_arrows(self):
+    def test_the_printed_list_keeps_rows_and_ideas_and_mends_the_arrows(self):
         self.sources["cache/launch/launch.cpp"] = '#include "cache/base/error.hpp"\n'
         self.sources["tuner/worker/pool.cpp"] = '#include "tuner/device/cpu/fiber.hpp"\n'
-        self.row("| `cache/model/formula` |", "| `cache/losses` | `cache/base` | gone |\n| `cache/model/formula` |")
+        self.row("- `cache/model/formula`", "- `cache/losses`: gone. Includes `cache/base`.\n- `cache/model/formula`")
         self.write()
-        printed = list(check_includes.printed_table(self.root))
-        self.assertIn("| `cache/launch` | `cache/base` | the library |", printed)
-        self.assertIn("| `cache/model/formula` | `cache/base` | the language |", printed)
-        self.assertEqual(printed[-1], "| `tuner/worker` | `tuner/device` |  |")
+        printed = list(check_includes.printed_list(self.root))
+        self.assertIn("- `cache/launch`: the library. Includes `cache/base`.", printed)
+        self.assertIn("- `cache/model/formula`: the language. Includes `cache/base`.", printed)
+        self.assertEqual(printed[-1], "- `tuner/worker`: Includes `tuner/device`.")
         self.assertNotIn("gone", "".join(printed))
-        self.table = "## Who may include whom\n\n" + "\n".join(printed) + "\n"
+        self.list = "## Who may include whom\n\n" + "\n".join(printed) + "\n"
         self.assertEqual(self.found(), [])
 
 

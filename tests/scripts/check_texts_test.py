@@ -27,11 +27,16 @@ class Widths(unittest.TestCase):
         self.assertEqual(wide("docs/a.md", text), [2, 3])
         self.assertEqual(wide("docs/benchmarks/a.md", text), [])
 
-    def test_of_tables_and_lone_links_are_free(self):
+    def test_of_lone_links_are_free(self):
         link = "[a long text](" + "x" * 120 + ".md)"
         address = "https://" + "x" * 120
-        text = f"| {LONG} |\n```\na\n```\n{link}\n- {link},\n{address}\n  ~~~\n  ```\n| {LONG}\n  ~~~\n{LONG}\n"
-        self.assertEqual(wide("docs/a.md", text), [10, 12])
+        text = f"```\na\n```\n{link}\n- {link},\n{address}\n  ~~~\n  ```\n| {LONG}\n  ~~~\n{LONG}\n"
+        self.assertEqual(wide("docs/a.md", text), [9, 11])
+
+    def test_of_tables_count_on_every_page(self):
+        text = f"| a | b |\n| --- | --- |\n| {LONG[:116]} |\n| {LONG} |\n"
+        for path in ("docs/a.md", "docs/benchmarks/a.md", "docs/cli.md", "README.md"):
+            self.assertEqual(wide(path, text), [4])
 
     def test_of_a_link_with_words_beside_it_count(self):
         self.assertEqual(wide("docs/a.md", "see [this](" + "x" * 120 + ".md)\n"), [1])
