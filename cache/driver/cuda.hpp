@@ -20,7 +20,6 @@
 ///
 /// A process has one Driver, never unloaded, for any thread. Owners are movable, not copyable; their destructors do not
 /// throw. A failed call throws DeviceError with the API's name, CUDA's words and the work in hand.
-/// was being done.
 namespace tilewright {
 class SharedLibrary;
 }
