@@ -5,7 +5,7 @@
 
 namespace tilewright {
 
-/// Most dims of an op: the launch library's key of a plan has room for so many.
+/// Most dims of an op: the size of the launch library's key of a plan.
 inline constexpr std::size_t kMostDims = 8;
 
 /// Most arguments of an op: a launch keeps them on its stack.

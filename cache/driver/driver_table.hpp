@@ -168,7 +168,7 @@ struct DriverTable {
       tensor_map_encode_tiled{library, "cuTensorMapEncodeTiled"};
   Api<Result(TensorMap*, void*)> tensor_map_replace_address{library, "cuTensorMapReplaceAddress"};
 
-  // Of newer drivers; null if this one lacks them.
+  // Entry points of newer drivers; null if this one lacks them.
   using GetKernelCount = Result(unsigned*, Library);
   using EnumerateKernels = Result(Kernel*, unsigned, Library);
   using KernelGetName = Result(const char**, Kernel);

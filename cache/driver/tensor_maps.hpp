@@ -11,7 +11,7 @@
 /// The tensor maps of one argument or workspace of a plan, for the addresses and strides of each launch. The map is
 /// encoded once, with the plan; a new address goes into a copy, kept for later launches. If strides or extent come with
 /// the call, each new combination is encoded and kept. At most kMost are kept; the oldest of a set is replaced. Nothing
-/// is allocated and nobody waits: a launch that meets an entry being written uses a copy of its own. Any number of
+/// is allocated and no launch waits: a launch that meets an entry being written uses a copy of its own. Any number of
 /// threads at once.
 namespace tilewright::cuda {
 

@@ -262,7 +262,7 @@ void Launcher::compiled(const std::string& key, Jit::Compiled* binary, const std
       if (binary == nullptr) {
         log_.write(why);
         for (const Place& place : waiting) compile_errors_[place.op->problem_of(place.key).key()] = why;
-        // No other config is asked for at once: the same obstacle may stop all.
+        // No other config is compiled right away: the same obstacle may stop all.
         return resolver_.keep(key, {}, {});
       }
       resolver_.keep(key, std::move(binary->binary), std::move(binary->kernels));

@@ -51,7 +51,7 @@ class alignas(64) Op {
     std::uint32_t log2_bytes = 0;
     /// The shift of the other argument's bits in a key.
     std::uint32_t shift = 0;
-    /// The bucketed dim that is its extent and comes with the call, or kNone.
+    /// The index of the bucketed dim that gives its extent at each call, or kNone.
     std::int32_t dim = kNone;
   };
   /// An argument with strides: `count` entries of `strides_` from `first` on.

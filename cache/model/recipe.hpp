@@ -105,7 +105,7 @@ struct ImplementationRecipe {
   std::vector<std::string> specialize;
   /// The elements of a dim that one block covers, idle lanes included; a dim without an entry is not padded.
   std::map<std::string, Formula> covers;
-  /// Bytes of alignment that an argument's address needs; without an entry it needs its element's size.
+  /// Bytes of alignment that an argument's address needs, if more than the interface asks.
   std::map<std::string, Formula> align;
   std::vector<TensorMapRecipe> maps;
   std::vector<WorkspaceRecipe> workspaces;

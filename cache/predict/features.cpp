@@ -38,7 +38,7 @@ std::optional<LaunchPlan> plan_of_all_work(const OpInterface& interface, const I
   const auto any = [](const PlannedKernel&) { return kAny; };
   const Residency residency{any, any};
   auto planned = make_plan(interface, recipe, config, problem, device, &residency);
-  // The grid must be what is resident.
+  // For a grid of exactly the resident blocks.
   if (std::holds_alternative<Illegal>(planned)) planned = make_plan(interface, recipe, config, problem, device);
   if (std::holds_alternative<Illegal>(planned)) return std::nullopt;
   return std::get<LaunchPlan>(std::move(planned));

@@ -75,9 +75,9 @@ class NearestPredictor final : public Predictor {
 /// The gain over a timed config that an untimed one must promise.
 constexpr double kLeastRisk = 0.05;
 
-/// The same, estimated from the op's trials. Each of the nearest shapes is left out in turn. There, the best-ranked
-/// config that was timed only there loses more than predicted; the best-ranked of the configs timed elsewhere too does
-/// likewise. The mean difference of these two excesses; at least kLeastRisk.
+/// The same, estimated from the op's trials. Each of the nearest shapes is left out in turn. The excess of actual over
+/// predicted loss is taken of the best-ranked config timed only there, and of the best-ranked one timed elsewhere too.
+/// The mean difference of the two excesses; at least kLeastRisk.
 [[nodiscard]] double untimed_risk(const std::vector<ShapeSummary>& known, const LogPadding& padding = {});
 
 /// A config that may serve a shape, and its expected loss against the shape's best.

@@ -19,7 +19,7 @@ constexpr std::array kModes{MeasureMode::cold, MeasureMode::hot, MeasureMode::ev
 /// The extra gain that a config to compile must promise over one with a binary, which was a winner or was chosen to
 /// serve many shapes.
 constexpr double kLeastGain = 0.005;
-// After so many unreadable rows the whole file counts as damaged, and other shapes are not asked for them.
+// After this many unreadable rows the whole file counts as damaged, and other shapes are not asked for them.
 constexpr std::size_t kMostUnread = 16;
 
 /// Other stored devices of the same architecture, the most similar first; empty for the emulator.
@@ -214,7 +214,7 @@ void Candidates::nearest(const ProblemKey& key, DeviceFit device, std::size_t mo
 }
 
 void Candidates::by_shapes(const Around& around) {
-  // Perhaps none of the nearest is legal here, as for rows of a rare alignment: farther ones follow then.
+  // If none of the nearest is legal here, as for rows of a rare alignment, farther shapes follow.
   const auto farther = around.shapes.begin() + static_cast<std::ptrdiff_t>(std::min(around.shapes.size(), kNeighbours));
   by_shapes(around, {around.shapes.begin(), farther});
   if (farther == around.shapes.end()) return;

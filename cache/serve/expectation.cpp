@@ -63,7 +63,7 @@ std::optional<TimeAround> fastest_around(const WinnerSource& source, const Winne
       if (count++ == 0) such_as = fmt::format("{} at {}", show_time(timing.median_ns), key.problem.key());
     }
   } catch (const CacheError&) {
-    // The shapes read before are enough, or there are none.
+    // The shapes read before the error are used.
   }
   if (count == 0) return std::nullopt;
   return TimeAround{std::exp(sum / weights),

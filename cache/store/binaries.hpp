@@ -16,7 +16,7 @@ namespace tilewright {
 
 /// The purpose of a frame. Its reader need not know it.
 enum class Packing : std::uint8_t {
-  plain,   ///< nearly uncompressed, for a packer that sees many binaries at once and finds what they share
+  plain,   ///< nearly uncompressed, for a packer that sees many binaries at once and finds their common content
   fast,    ///< while a sweep waits
   tight,   ///< once, for files that are kept
   shared,  ///< with a dictionary, for files that are kept: many binaries at once

@@ -20,7 +20,7 @@ struct OpCounts {
   /// Problems (each in each mode) that had no winner before; whose winners were replaced; whose own winners have the
   /// better evidence and stayed; and that had the same winners.
   std::size_t added = 0, replaced = 0, kept = 0, same = 0;
-  /// Learned models that were taken: there was none, or one of less worth.
+  /// Learned models that were taken: there was no model here, or one of less worth.
   std::size_t models = 0;
   /// Models that were not taken, since a newer program has learned the models here.
   std::size_t newer_models = 0;

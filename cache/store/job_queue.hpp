@@ -106,7 +106,7 @@ class JobQueue {
   [[nodiscard]] std::vector<Miss> misses_to_tune(std::span<const std::string> fingerprints, std::size_t most);
   /// Makes a job of a miss and starts it.
   [[nodiscard]] Job take(const Miss& miss);
-  /// Ends the job so, or queues it again (`queued`). A tuned miss is forgotten; a campaign ends with its last job.
+  /// Sets the job's state; `queued`: it waits again. A tuned miss is forgotten; a campaign ends with its last job.
   void finish(const Job& job, JobState state, std::string_view reason);
 
  private:

@@ -61,7 +61,7 @@ void Store::add_older_interface(const OpInterface& interface) {
 
 namespace {
 
-/// What happens to the recipe of an existing implementation.
+/// Whether the recipe of an existing implementation is replaced or kept.
 constexpr const char* kReplacing = "DO UPDATE SET recipe = excluded.recipe WHERE recipe <> excluded.recipe AND intact";
 constexpr const char* kKeeping = "DO NOTHING";
 

@@ -104,9 +104,9 @@ CREATE TEMP TABLE binary_map (theirs INTEGER PRIMARY KEY, ours INTEGER NOT NULL)
 INSERT INTO binary_map SELECT p.id, m.id FROM pack.binaries p JOIN main.binaries m ON m.hash = p.hash;
 )sql";
 
-/// Builds, trials, and what rests on them. A compiler need not make the same binary twice: of builds of one key the
-/// same one stays in any order. A build whose binary is damaged here, or missing, takes that of the pack: no hash is
-/// greater than 'none'. A trial that is here already is the same in all that was measured.
+/// Builds, trials, and rows that rest on them. A compiler need not make the same binary twice, so content decides
+/// between builds of one key, not the order. A build whose binary is damaged or missing here takes the pack's: no hash
+/// is greater than 'none'. A trial that is here already is equal in all measured values.
 constexpr const char* kFoldTrials = R"sql(
 INSERT INTO main.builds (key, ok, binary, kernels, log, compiler, arch, milliseconds)
 SELECT p.key, p.ok, b.ours, p.kernels, p.log, p.compiler, p.arch, p.milliseconds

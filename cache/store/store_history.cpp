@@ -86,7 +86,7 @@ History::BuildOf build_of(const Query& row) {
   return tilewright::build_of(build);
 }
 
-/// Reads what a trial names, and what else its sweep built.
+/// Reads the configs, builds and sweeps that trials name, and the other builds of those sweeps.
 void read_what_was_tried(Database& database, History& history) {
   std::set<std::int64_t> configs, builds, sweeps;
   for (const History::TrialOf& trial : history.trials) {

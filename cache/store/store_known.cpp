@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of the shapes near a problem.
+// The configs known at the shapes near a problem.
 #include <fmt/format.h>
 
 #include <algorithm>

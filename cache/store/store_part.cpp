@@ -19,7 +19,7 @@
 namespace tilewright {
 namespace {
 
-/// From `part_problem` and `part_implementation`, which say what is wanted, to the ids of the rows.
+/// From `part_problem` and `part_implementation`, which hold the selection, to the ids of the rows.
 constexpr const char* kChoose = R"sql(
 CREATE TEMP TABLE part_group AS
 SELECT w.problem, w.device, w.mode FROM
@@ -153,7 +153,7 @@ SELECT device, unit, flops_per_second, config, gpu_uuid, measured_at FROM source
 WHERE intact AND (SELECT devices FROM part_models);
 )sql";
 
-/// Stored plain, so that the packer around them sees what they share.
+/// Stored plain, so that the packer around them finds their common content.
 void copy_binaries(Database& database) {
   Query row = database.query(
       "SELECT b.id, b.hash, b.size, b.data, d.data FROM source.binaries b "

@@ -23,7 +23,7 @@
 namespace tilewright {
 namespace {
 
-/// A sweep that has stored nothing for so long was killed: each compile and each config is bounded by less.
+/// A sweep that has stored nothing for this long was killed: each compile and each config is bounded by less.
 constexpr std::int64_t kSilentSeconds = 600;
 constexpr std::int64_t kDay = 86'400;
 
@@ -295,7 +295,7 @@ UNION SELECT c.implementation FROM configs c WHERE c.id IN
   std::vector<Garbage> garbage_;
 };
 
-/// Throws if a sweep may be running: what it has looked up must stay, and it must not wait.
+/// Throws if a sweep may be running: the rows that it has looked up must stay, and it must not wait.
 void require_no_sweep(Database& database) {
   Query sweep = database.query(
       "SELECT s.command, max(s.started_at, ifnull((SELECT max(t.measured_at) FROM trials t WHERE t.sweep = s.id), 0), "

@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Runs `work`. What it cannot read is damage, even if the hashes are right: another program wrote the file.
+/// Runs `work`. Unreadable values are damage, even if the hashes are right: another program wrote the file.
 template <class Work>
 auto reading(const ContainerReader& container, const std::string& what, Work work) {
   const auto fail = [&](const char* why) {

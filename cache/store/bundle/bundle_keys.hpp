@@ -35,7 +35,7 @@ inline const std::string kDevices = "devices";
 
 // JSON. Decoders check what they read, and throw BadRow or an exception of the JSON library.
 [[nodiscard]] std::string encode_row(const WinnerRow& row);
-/// Of the row's device only `fingerprint` is returned.
+/// Returns the row's device only as `fingerprint`.
 [[nodiscard]] WinnerRow decode_row(const std::string& text, const OpSpec& spec, std::string& fingerprint);
 /// A bundle's record of a config at a shape. A config that is no winner has its build, if there is one.
 struct KnownRow {
