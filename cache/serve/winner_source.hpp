@@ -77,8 +77,8 @@ class WinnerSource {
   /// True if the content may have changed since this was opened, or if only reopening the path shows the present
   /// content.
   [[nodiscard]] virtual bool changed() const = 0;
-  /// A number that changes only when winners are put into the same file, not with a tuner's other writes. If it
-  /// changes, look up again what is served. 0: unknown, only changed() tells.
+  /// A number that changes when winners are put into the same file, and not with each write of a tuner. If it changes,
+  /// served shapes are worth a new look-up. 0: unknown, only changed() tells.
   [[nodiscard]] virtual std::uint64_t winners_state() const { return 0; }
 
   // Ops, devices, specs.

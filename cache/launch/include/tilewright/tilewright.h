@@ -55,8 +55,8 @@ typedef struct tw_options {
    * $XDG_CACHE_HOME/tilewright/cache.db, else ~/.cache/tilewright/cache.db. */
   const char* cache;
   /* The device that tw_query and tw_workspace_bytes answer for: a fingerprint (`tilewright list devices`), the name
-   * ("NVIDIA H200") of exactly one device of the cache, "cpu", or "cuda:N" of this machine, which alone needs a GPU.
-   * NULL: the current context's GPU, else cuda:0. Launches always use the current context's. */
+   * ("NVIDIA H200") of exactly one device of the cache, "cpu", or "cuda:N" of this machine. NULL: the current context's
+   * GPU, else cuda:0. Only "cuda:N" and NULL need a GPU. Launches always use the current context's. */
   const char* device;
   /* Not 0: use the cache even if other users can write it. Otherwise such a cache is refused, since its binaries run on
    * the GPU with this program's rights. The environment variable TILEWRIGHT_ALLOW_SHARED_CACHE=1 does the same. */
