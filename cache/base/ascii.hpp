@@ -4,10 +4,10 @@
 #include <string>
 #include <string_view>
 
-/// Texts of other programs' formats. Pure functions.
+/// ASCII lower case and base64. Pure functions, for any thread.
 namespace tilewright {
 
-/// A to Z in lower case; all other bytes stay.
+/// Changes A to Z to lower case; all other bytes stay.
 [[nodiscard]] std::string lower(std::string_view text);
 /// RFC 4648, with padding.
 [[nodiscard]] std::string base64(std::string_view bytes);

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-/// Identity by content: XXH3-128 as 32 lower-case hexadecimal digits. Binaries, interfaces, implementations and
-/// generated sources are all known by it. It finds damage and tells versions apart; it is no defence against tampering.
-/// Pure functions, free to be called by any thread. The digits of given bytes are the same on every machine, for ever.
+/// Identity by content: XXH3-128 as 32 lower-case hexadecimal digits. It identifies binaries, interfaces,
+/// implementations and generated sources. It detects damage; it does not defend against tampering. Pure functions, for
+/// any thread. Equal bytes have equal digits on every machine and in every version.
 namespace tilewright {
 
 [[nodiscard]] std::string content_hash(std::span<const std::byte> bytes);

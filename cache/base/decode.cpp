@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Counts what a value would have, and refuses it in time.
+/// Counts the values and levels of an input and refuses it beyond a limit.
 class Bounds {
  public:
   Bounds(const char* form, std::size_t bytes) : form_(form) {
@@ -35,7 +35,7 @@ class Bounds {
   std::size_t values_ = 0;
 };
 
-/// Brackets and commas outside of texts; whether they stand right is for the parser.
+/// Counts brackets and commas outside of strings. The parser checks whether they balance.
 void check_json(std::string_view text, Bounds& bounds) {
   std::size_t levels = 0;
   bool in_text = false;
@@ -54,7 +54,7 @@ void check_json(std::string_view text, Bounds& bounds) {
   }
 }
 
-/// Walks the items of a CBOR value (RFC 8949), with the number that each container still lacks in place of a stack.
+/// Walks the items of a CBOR value (RFC 8949). `lacking` stands for a stack: the items each open container still needs.
 class CborWalk {
  public:
   CborWalk(std::span<const std::byte> bytes, Bounds& bounds) : rest_(bytes), bounds_(bounds) {}
@@ -76,7 +76,7 @@ class CborWalk {
   }
 
  private:
-  /// Passes an item's head, and its bytes if it is a text; how many items are inside.
+  /// Skips an item's head, and the bytes of a string. Returns the number of items inside.
   std::uint64_t item() {
     enum Major : unsigned { kBytes = 2, kText = 3, kList = 4, kObject = 5, kTag = 6 };
     bounds_.value();
@@ -86,7 +86,7 @@ class CborWalk {
     if (major == kTag) bounds_.refuse("it has a tag");
     if (major == kBytes || major == kText) skip(argument);
     if (major != kList && major != kObject) return 0;
-    // Each item has a byte at least, so the double cannot overflow.
+    // Each item has at least one byte, so the double cannot overflow.
     if (argument > rest_.size()) refuse_cut();
     return major == kObject ? 2 * argument : argument;
   }
@@ -118,7 +118,7 @@ class CborWalk {
   Bounds& bounds_;
 };
 
-/// From the leaves up: what is empty is freed without a list of what is in it.
+/// Clears from the leaves up: nlohmann's destructor then finds empty containers and allocates no list of their content.
 void take_apart(json& value) noexcept {
   if (auto* const list = value.get_ptr<json::array_t*>()) {
     for (json& each : *list) take_apart(each);
@@ -133,7 +133,7 @@ void take_apart(json& value) noexcept {
 
 Decoded::~Decoded() { take_apart(value_); }
 
-/// Builds what the bounds allow in the place where it stays, so that a half of it is taken apart as well.
+/// Builds the value in its final place, so that a partly built one is also taken apart.
 class Decoder {
  public:
   template <class Input>

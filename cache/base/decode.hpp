@@ -7,19 +7,19 @@
 #include <string_view>
 #include <utility>
 
-/// The only decoders of JSON and CBOR. Their input may come from a file or a process that nobody trusts, so its size,
-/// its depth and its number of values are bounded before anything is built: recursion over the result (to copy, write
-/// or free it) ends within any stack. Pure functions, for any thread.
+/// The only decoders of JSON and CBOR. Their input may be untrusted, so its size, depth and number of values are
+/// bounded before anything is built. Recursion over the result (to copy, write or free it) therefore fits any stack.
+/// Pure functions, for any thread.
 namespace tilewright {
 
-/// Lists and objects within each other. What Tilewright writes has fewer than ten.
+/// Most levels of nested lists and objects. Tilewright writes fewer than ten.
 inline constexpr std::size_t kMostLevels = 64;
-/// Values of every kind, those within others included. The times of a shape with 100,000 configs are 500,000.
+/// Most values of any kind, nested ones included. The times of a shape with 100,000 configs are 500,000 values.
 inline constexpr std::size_t kMostValues = std::size_t{1} << 22;
-/// Bytes of the encoded form. The largest is a message with several binaries.
+/// Most bytes of the encoded form. The largest input is a message with several binaries.
 inline constexpr std::size_t kMostBytes = std::size_t{1} << 28;
 
-/// A decoded value. Freeing it takes no memory: nlohmann's own does, which ends a program that has none.
+/// A decoded value. Its destructor allocates nothing; nlohmann's own does, and ends a program that is out of memory.
 class Decoded {
  public:
   Decoded() = default;
@@ -37,10 +37,10 @@ class Decoded {
   nlohmann::json value_;
 };
 
-/// Throws UsageError that says what is wrong.
+/// Throws UsageError if the text is malformed or exceeds a limit.
 [[nodiscard]] Decoded decode_json(std::string_view text);
 
-/// CBOR as `nlohmann::json::to_cbor` writes it: lengths stand ahead, and there are no tags. Throws UsageError.
+/// Reads CBOR as `nlohmann::json::to_cbor` writes it: definite lengths, no tags. Throws UsageError likewise.
 [[nodiscard]] Decoded decode_cbor(std::span<const std::byte> bytes);
 
 }  // namespace tilewright

@@ -8,8 +8,8 @@
 
 namespace tilewright {
 
-/// An open file, folder or socket by its number, closed with its one owner. A lock of it goes then, too, or with the
-/// process, however that ends. For one thread at a time.
+/// Owns the number of an open file, folder or socket and closes it. A lock taken through it ends then, or with the
+/// process. For one thread at a time.
 class Descriptor {
  public:
   /// -1: nothing is open.
@@ -24,10 +24,10 @@ class Descriptor {
   [[nodiscard]] int get() const noexcept { return number_; }
   [[nodiscard]] explicit operator bool() const noexcept { return number_ >= 0; }
 
-  /// All of it, from where the file stands. False with errno, some of it being there, perhaps.
+  /// Writes all bytes at the current position. Returns false with errno if it fails; a part may then be written.
   [[nodiscard]] bool write(std::span<const std::byte> bytes) const noexcept;
   [[nodiscard]] bool write(std::string_view text) const noexcept { return write(std::as_bytes(std::span(text))); }
-  /// As flock(), whatever signals come. False with errno; EWOULDBLOCK: another has it, and `how` has LOCK_NB.
+  /// Calls flock(), again after a signal. Returns false with errno; EWOULDBLOCK: LOCK_NB is set and another holds it.
   [[nodiscard]] bool lock(int how) const noexcept;
 
  private:

@@ -11,9 +11,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Where links lead, also to a file that is not there yet.
+/// Follows links, also to a file that does not exist yet.
 fs::path without_links(fs::path path) {
-  // As many as the kernel follows.
+  // The limit of Linux.
   constexpr int kMostLinks = 40;
   std::error_code error;
   for (int links = 0; links < kMostLinks && fs::is_symlink(fs::symlink_status(path, error)); ++links) {

@@ -5,29 +5,29 @@
 #include <filesystem>
 #include <string_view>
 
-/// Environment variables.
+/// Reads environment variables.
 namespace tilewright {
 
-/// True when the variable has a value that is neither empty nor 0.
+/// True if the variable is set and neither empty nor "0".
 [[nodiscard]] inline bool is_set(const char* variable) noexcept {
   const char* value = std::getenv(variable);
   return value != nullptr && *value != '\0' && std::string_view(value) != "0";
 }
 
-/// True when the variable has a value that is not empty.
+/// True if the variable is set and not empty.
 [[nodiscard]] inline bool is_named(const char* variable) noexcept {
   const char* value = std::getenv(variable);
   return value != nullptr && *value != '\0';
 }
 
-/// Empty where the variable has no value.
+/// The variable's value; empty if it is not set.
 [[nodiscard]] inline std::string_view environment(const char* variable) noexcept {
   const char* value = std::getenv(variable);
   return value == nullptr ? std::string_view() : std::string_view(value);
 }
 
-/// `$XDG_CACHE_HOME/tilewright`, else `~/.cache/tilewright`; empty where neither is said. As the XDG specification has
-/// it, a folder that is not absolute is ignored.
+/// `$XDG_CACHE_HOME/tilewright`, else `~/.cache/tilewright`; empty if neither variable is set. A relative folder is
+/// ignored, as the XDG specification says.
 [[nodiscard]] inline std::filesystem::path user_cache_folder() {
   const std::filesystem::path caches = environment("XDG_CACHE_HOME"), home = environment("HOME");
   if (caches.is_absolute()) return caches / "tilewright";

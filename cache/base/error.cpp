@@ -21,7 +21,7 @@ std::string joined(const std::vector<Diagnostic>& mistakes) {
   return text;
 }
 
-/// Letters that were changed, added, left out, or exchanged with the next, one row at a time.
+/// Counts letters changed, added, left out, or exchanged with the next (optimal string alignment), row by row.
 std::size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<std::size_t> before, last, row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -49,11 +49,11 @@ DefinitionError::DefinitionError(std::vector<Diagnostic> mistakes)
 
 std::string nearest_name(const std::string& word, const std::vector<std::string>& candidates) {
   std::string nearest;
-  // Of three letters two others make another word: fp8 is not f32.
+  // In a word of three letters, two changes make another word: fp8 is not f32.
   std::size_t best = (word.size() <= 3 ? 1 : std::max<std::size_t>(2, word.size() / 3)) + 1;
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);
-    // A word of which no letter stays is another word.
+    // A candidate with all letters changed is another word.
     if (distance < best && distance < std::max(word.size(), candidate.size())) {
       best = distance;
       nearest = candidate;

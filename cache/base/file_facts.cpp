@@ -18,7 +18,7 @@
 namespace tilewright {
 namespace {
 
-// From linux/magic.h and the file systems' own sources; the header does not list them all.
+// From linux/magic.h, and from the file systems' own sources for those it lacks.
 constexpr std::array<std::pair<std::int64_t, std::string_view>, 9> kNetworkFilesystems{{
     {0x6969, "NFS"},
     {0x517B, "SMB"},
@@ -31,14 +31,14 @@ constexpr std::array<std::pair<std::int64_t, std::string_view>, 9> kNetworkFiles
     {0x19830326, "BeeGFS"},
 }};
 
-/// A group that bears its user's number holds that user alone: the "user private group" of most distributions, whose
-/// umask of 002 makes every file group-writable.
+/// A group with its user's number holds that user alone: the "user private group" of most distributions, whose umask of
+/// 002 makes files group-writable.
 bool open_to_others(const struct stat& facts) noexcept {
   const bool private_group = facts.st_gid == facts.st_uid;
   return (facts.st_mode & S_IWOTH) != 0 || ((facts.st_mode & S_IWGRP) != 0 && !private_group);
 }
 
-/// Where there is no memory nothing can be said of the file.
+/// Out of memory says nothing about the file.
 void require_memory(const std::filesystem::filesystem_error& error) {
   if (error.code() == std::errc::not_enough_memory) throw std::bad_alloc();
 }
@@ -46,7 +46,7 @@ void require_memory(const std::filesystem::filesystem_error& error) {
 }  // namespace
 
 std::optional<std::string_view> network_filesystem(std::int64_t magic) noexcept {
-  // f_type is signed and narrower on some machines: compare the 32 bits that count.
+  // f_type is signed and narrower on some machines, so only the low 32 bits are compared.
   for (const auto& [known, text] : kNetworkFilesystems) {
     if ((magic & 0xFFFFFFFF) == known) return text;
   }
@@ -79,14 +79,14 @@ bool writable_by_others(const std::filesystem::path& path) try {
   if (::stat(path.c_str(), &facts) != 0) return false;
   if (open_to_others(facts)) return true;
   if (::stat(wal_of(path).c_str(), &facts) == 0 && open_to_others(facts)) return true;
-  // A link may stand in one folder and the file in another: whoever can write either can exchange what is read.
+  // A link and its file may stand in two folders. Whoever can write to either can exchange the file.
   for (const std::filesystem::path& folder : {folder_of(path), folder_of(std::filesystem::canonical(path))}) {
     if (::stat(folder.c_str(), &facts) == 0 && open_to_others(facts) && (facts.st_mode & S_ISVTX) == 0) return true;
   }
   return false;
 } catch (const std::filesystem::filesystem_error& error) {
   require_memory(error);
-  return true;  // what cannot be judged is not trusted
+  return true;  // if it cannot be judged, it is not trusted
 }
 
 void refuse_shared_cache(const std::filesystem::path& path, bool allowed) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compiled half of fmt, as a static library of our own: the system's is shared only, which a program that is to run
-// elsewhere cannot need, and compiling it into every file (FMT_HEADER_ONLY) costs three seconds a file.
+// The compiled half of fmt as our own static library. The system's is shared only, and a portable program must not need
+// it. FMT_HEADER_ONLY costs three seconds per file.
 #include <fmt/format-inl.h>
 
 #include <locale>

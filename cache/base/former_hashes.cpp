@@ -9,7 +9,7 @@
 namespace tilewright {
 namespace {
 
-// By the former hash.
+// Sorted by the former hash.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 40> kFormer{{
     {"0206ce58a9516d871cc30708bf07660d", "56bd58a08d40a602f3ea127017fc83ca"},  // add_rmsnorm_silu streaming
     {"071c11e502a24c24848284b17a868327", "ee0e2b659c9830337bebf127e338a945"},  // rmsnorm staged

@@ -3,11 +3,11 @@
 
 #include <string>
 
-/// Before schema 7 the hash of an implementation was of its sources' bytes; it is of their tokens since. A pure
+/// Hashes of implementations from before schema 7 cover the bytes of sources; current ones cover their tokens. A pure
 /// function.
 namespace tilewright {
 
-/// Today's hash of an implementation that was shipped under a former one; any other hash as it is.
+/// The current hash of a shipped implementation that has a former one; any other hash is returned as it is.
 [[nodiscard]] std::string current_hash(const std::string& hash);
 
 }  // namespace tilewright

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-/// Whether a list has a value: said in one word, since nearly every choice of a user's is looked up in one.
+/// Whether a list has a value. A pure function.
 namespace tilewright {
 
 template <class Values, class Value>

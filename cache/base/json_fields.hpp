@@ -7,24 +7,24 @@
 #include <string_view>
 #include <vector>
 
-/// Strict reading of one stored JSON object. A field that is missing, of another kind or unknown is an error, since
-/// what is read here decides what gets launched: better no launch than one that ignores a field of a newer version.
-/// Short-lived, on one thread; keeps references to its arguments.
+/// Strict reading of one stored JSON object. A field that is missing, of another kind or unknown is an error: the
+/// fields decide what is launched, and a newer version's field must not be ignored. Short-lived, for one thread; keeps
+/// a reference to its JSON.
 namespace tilewright {
 
-/// Whose mistake a wrong object is: a file's (CacheError), or the caller's (UsageError).
+/// Whose mistake a wrong object is: the file's (CacheError) or the caller's (UsageError).
 enum class JsonOf : bool { cache, request };
 
 class JsonObject {
  public:
-  /// `what` names the object in messages: "interface", "recipe.kernels[0]". Throws unless `json` is an object.
+  /// `what` names the object in messages: "interface", "recipe.kernels[0]". Throws if `json` is not an object.
   JsonObject(const nlohmann::json& json, std::string what, JsonOf of = JsonOf::cache);
 
   [[nodiscard]] const std::string& what() const noexcept { return what_; }
-  /// True when there is such a field; it must then be read as well.
+  /// True if the field exists. This does not count as reading it.
   [[nodiscard]] bool has(std::string_view field) const;
 
-  /// The field, of the kind asked for; each throws CacheError otherwise.
+  /// Read the field. Throw CacheError (a request: UsageError) if it is missing or of another kind.
   [[nodiscard]] std::string text(std::string_view field);
   [[nodiscard]] std::int64_t integer(std::string_view field);
   /// An integer that an int can hold.
@@ -34,7 +34,7 @@ class JsonObject {
   [[nodiscard]] const nlohmann::json& object(std::string_view field);
   [[nodiscard]] std::vector<std::string> texts(std::string_view field);
 
-  /// To be called last: throws CacheError when there is a field that was not read.
+  /// Call this last. Throws likewise if the object has a field that was not read.
   void finish() const;
 
   [[noreturn]] void fail(std::string_view why) const;

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-/// JSON written as text, without a tree: where memory ends, nlohmann's trees lose a part of it, and to free one ends
-/// the program. Bytes that are no UTF-8, as in a file's name, are replaced. Pure functions, for any thread.
+/// Writes JSON as text, without a tree: out of memory, nlohmann's trees lose a part, and freeing one ends the program.
+/// Bytes that are not UTF-8, as in file names, are replaced. Pure functions, for any thread.
 namespace tilewright {
 
 [[nodiscard]] std::string json_of(std::string_view text);
@@ -36,7 +36,7 @@ class JsonText {
   JsonText& add(std::string_view name, const Value& value) {
     return add_json(name, json_of(value));
   }
-  /// `json` is JSON already.
+  /// `json` must be JSON already.
   JsonText& add_json(std::string_view name, std::string_view json);
   JsonText& add_list(std::string_view name, const std::vector<JsonText>& objects);
   [[nodiscard]] std::string text() const { return "{" + fields_ + "}"; }

@@ -5,19 +5,19 @@
 
 namespace tilewright {
 
-/// Dims of an op: what the launch library finds a plan by has room for so many.
+/// Most dims of an op: the size of the launch library's key of a plan.
 inline constexpr std::size_t kMostDims = 8;
 
-/// Arguments of an op: what a launch has on its stack has room for so many.
+/// Most arguments of an op: a launch keeps them on its stack.
 inline constexpr std::size_t kMostArgs = 64;
 
-/// Tensor maps of a plan.
+/// Most tensor maps of a plan.
 inline constexpr std::size_t kMostMaps = 8;
 
-/// Values that the host computes for a plan's kernels.
+/// Most values that the host computes for a plan's kernels.
 inline constexpr std::size_t kMostValues = 8;
 
-/// Workspaces of a plan: a launch has their addresses on its stack.
+/// Most workspaces of a plan: a launch keeps their addresses on its stack.
 inline constexpr std::size_t kMostWorkspaces = 8;
 
 }  // namespace tilewright

@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "tilewright-scratch-";
-// A folder is locked right after it is made.
+// Longer than a new folder waits for its lock.
 constexpr std::time_t kOldSeconds = 3600;
 
 fs::path place(std::string_view doing) {

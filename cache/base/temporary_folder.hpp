@@ -6,15 +6,15 @@
 
 #include "cache/base/descriptor.hpp"
 
-/// A folder for files that are gone with the program.
+/// A folder for scratch files.
 namespace tilewright {
 
-/// A folder of this user's alone, removed with this object. Making one also removes the folders that killed processes
-/// left: those of this user that are older than an hour and that no process holds.
+/// A folder for this user alone, removed with this object. The first one of a process also removes folders that killed
+/// processes left: this user's, older than an hour and not locked.
 class TemporaryFolder {
  public:
-  /// In TMPDIR, else in /tmp. Throws Error where that is no folder that can be written; `doing` completes "cannot …":
-  /// "keep binaries".
+  /// Made in TMPDIR, else in /tmp. Throws Error if that folder does not exist or is not writable. `doing` completes
+  /// "cannot …": "keep binaries".
   explicit TemporaryFolder(std::string_view doing);
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
@@ -24,11 +24,11 @@ class TemporaryFolder {
 
  private:
   std::filesystem::path path_;
-  /// Locked as long as the process lives.
+  /// Locked while this object lives.
   Descriptor held_;
 };
 
-/// Removes what killed processes left in `folder`; for tests.
+/// Removes the folders that killed processes left in `folder`. Public for tests.
 void remove_abandoned(const std::filesystem::path& folder) noexcept;
 
 }  // namespace tilewright

@@ -12,7 +12,7 @@
 namespace tilewright {
 namespace {
 
-// The largest step that `value` reaches, by what four digits will print: 999.96 is already 1.000 of the next unit.
+// Picks the largest step that `value` reaches once it is rounded: 999.96 is already 1.000 of the next unit.
 template <std::size_t Size>
 std::string scaled(double value, const std::array<std::pair<double, const char*>, Size>& steps, int digits) {
   const double margin = 1 - 0.5 * std::pow(10.0, -digits);
@@ -28,7 +28,7 @@ std::string scaled(double value, const std::array<std::pair<double, const char*>
 std::string significant(double value, int digits) {
   if (!std::isfinite(value)) return fmt::format("{}", value);
   if (value == 0) return "0";
-  // Rounded first, since 9.9996 has one more digit before the point once it is 10.00.
+  // Rounded first: 9.9996 gains a digit before the point when it becomes 10.00.
   const double scale = std::pow(10.0, digits - 1 - static_cast<int>(std::floor(std::log10(std::abs(value)))));
   const double rounded = std::round(value * scale) / scale;
   const int whole = static_cast<int>(std::floor(std::log10(std::abs(rounded)))) + 1;
@@ -64,7 +64,7 @@ std::string show_count(double count) {
 std::string show_share(double fraction) { return significant(fraction * 100, 3) + " %"; }
 
 std::string show_ratio(double ratio) {
-  // What two sides nearly agree in shows in the fourth.
+  // Near 1, the difference shows in the fourth digit.
   const bool near_one = ratio > 0.9 && ratio < 1.1;
   return significant(ratio, near_one ? 4 : 3) + "x";
 }
@@ -92,7 +92,7 @@ struct Range {
   char32_t last;
 };
 
-// Combining marks and joiners stand on the character before them.
+// Combining marks and joiners share the column of the character before them.
 constexpr Range kNoWidth[] = {{0x0300, 0x036F}, {0x200B, 0x200F}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}};
 // East Asian wide characters and pictographs (Unicode's annex 11), by their blocks.
 constexpr Range kTwoColumns[] = {{0x1100, 0x115F},   {0x2E80, 0x303E},   {0x3041, 0xA4CF},   {0xAC00, 0xD7A3},

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-/// Numbers for people: four digits that matter, the unit that fits. Pure functions.
+/// Numbers for people: few digits, and the unit that fits. Pure functions.
 namespace tilewright {
 
 /// `value` with `digits` significant digits and no exponent: 4312, 39.12, 0.01234.
@@ -19,9 +19,9 @@ namespace tilewright {
 [[nodiscard]] std::string show_count(double count);
 /// "92.4 %", "0.31 %".
 [[nodiscard]] std::string show_share(double fraction);
-/// "1.84x", "132x"; near 1 with a digit more: "0.9974x", "1.002x".
+/// "1.84x", "132x"; one digit more near 1: "0.9974x", "1.002x".
 [[nodiscard]] std::string show_ratio(double ratio);
-/// "45 s", "2 min 05 s", "3 h 20 min": how long people wait.
+/// "45 s", "2 min 05 s", "3 h 20 min".
 [[nodiscard]] std::string show_duration(double seconds);
 /// "2026-03-01 14:05 UTC", from seconds since 1970.
 [[nodiscard]] std::string show_moment(long long seconds);
@@ -33,8 +33,7 @@ template <std::signed_integral Count>
   return counted(static_cast<std::size_t>(count), noun);
 }
 
-/// Columns of a terminal that UTF-8 text takes: two for each East Asian wide character and pictograph, none for
-/// combining marks.
+/// Terminal columns of UTF-8 text: two for an East Asian wide character or a pictograph, none for a combining mark.
 [[nodiscard]] std::size_t display_width(std::string_view text) noexcept;
 
 }  // namespace tilewright

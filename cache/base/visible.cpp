@@ -9,7 +9,7 @@ namespace tilewright {
 namespace {
 
 constexpr unsigned kDelete = 0x7F;
-/// Before the second byte of U+0080 to U+00BF in UTF-8.
+/// The first of the two bytes of U+0080 to U+00BF in UTF-8.
 constexpr unsigned kLead = 0xC2;
 constexpr unsigned kLastControl = 0x9F;
 

@@ -4,14 +4,14 @@
 #include <string>
 #include <string_view>
 
-/// Text that may come from a file of others, for a terminal, which would obey its control characters.
+/// Untrusted text for a terminal, which would obey its control characters. Pure functions.
 namespace tilewright {
 
-/// `text` with control characters but tabs and line ends as JSON spells them: `\u001b`. Delete and U+0080 to U+009F,
-/// which JSON's writers leave as they are, are spelled so inside JSON, too, where it means the same.
+/// Spells control characters, except tabs and line ends, as JSON does: `\u001b`. This includes delete and U+0080 to
+/// U+009F, which JSON's writers leave as they are; inside JSON the spelling means the same.
 [[nodiscard]] std::string visible(std::string_view text);
 
-/// The same for what must stay on its line: tabs and line ends are spelled, too.
+/// As visible(), with tabs and line ends spelled as well, for text that must stay on its line.
 [[nodiscard]] std::string visible_line(std::string_view text);
 
 }  // namespace tilewright

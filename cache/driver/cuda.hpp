@@ -15,12 +15,11 @@
 #include "cache/base/error.hpp"
 #include "cache/model/device_facts.hpp"
 
-/// The CUDA driver, opened at run time (TILEWRIGHT_LIBCUDA, else libcuda.so.1), and owners for what it hands out. The
-/// only folder that calls cu*. Handles are opaque pointers here, so no CUDA header is needed to build.
+/// The CUDA driver, opened at run time (TILEWRIGHT_LIBCUDA, else libcuda.so.1), and owners of its objects. Only this
+/// folder calls cu*. Handles are opaque pointers, so the build needs no CUDA header.
 ///
-/// Driver is one object a process, never unloaded, free to be used by any thread. Owners are movable, not copyable;
-/// their destructors never throw. Every failed call throws DeviceError with the API's name, CUDA's own words and what
-/// was being done.
+/// A process has one Driver, never unloaded, for any thread. Owners are movable, not copyable; their destructors do not
+/// throw. A failed call throws DeviceError with the API's name, CUDA's words and the work in hand.
 namespace tilewright {
 class SharedLibrary;
 }
@@ -38,24 +37,24 @@ using GraphExec = struct CUgraphExec_st*;
 using UserObject = struct CUuserObject_st*;
 using Address = std::uint64_t;
 
-/// The table of driver entry points that Tilewright uses (driver_table.hpp); one line a function.
+/// The driver entry points that Tilewright uses (driver_table.hpp), one line each.
 struct DriverTable;
 
 class Driver {
  public:
-  /// The process's driver, or nothing with `why` telling what was looked for. Never throws; the answer is remembered.
+  /// The process's driver, or null with the reason in `why`. Does not throw; the first answer is kept.
   [[nodiscard]] static const Driver* find(std::string* why = nullptr);
-  /// As find, but throws DeviceError with `why` and what to do.
+  /// As find(), but throws DeviceError with the reason and the remedy.
   [[nodiscard]] static const Driver& get();
 
   [[nodiscard]] int version() const;       ///< 13000
-  [[nodiscard]] int device_count() const;  ///< 0 when there is a driver but no GPU
+  [[nodiscard]] int device_count() const;  ///< 0 if there is a driver but no GPU
   [[nodiscard]] DeviceFacts facts(int device) const;
   /// "GPU-3f2c…"
   [[nodiscard]] std::string uuid(int device) const;
-  /// For every other call: include cache/driver/driver_table.hpp.
+  /// The entry points for all other calls: include cache/driver/driver_table.hpp.
   [[nodiscard]] const DriverTable& table() const noexcept { return *table_; }
-  /// Where it was found.
+  /// The file it was opened from.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
   /// "CUDA_ERROR_INVALID_VALUE (1): invalid argument"
@@ -76,16 +75,16 @@ class Driver {
   std::shared_ptr<SharedLibrary> library_;
   std::shared_ptr<const DriverTable> table_;
   std::string path_;
-  /// False where there is a driver but no GPU.
+  /// False if there is a driver but no GPU.
   bool has_devices_ = false;
 };
 
-/// The device's primary context, retained while this lives and current on the calling thread after construction.
+/// The device's primary context: retained while this object lives, and made current on the constructing thread.
 class PrimaryContext {
  public:
   PrimaryContext(const Driver& driver, int device);
   void make_current() const;
-  /// Waits until everything enqueued in the context is done; a kernel's illegal access is reported here.
+  /// Waits for all work enqueued in the context. Throws DeviceError for a kernel's illegal access.
   void synchronize() const;
   [[nodiscard]] Context get() const noexcept { return context_; }
   [[nodiscard]] int device() const noexcept { return device_; }
@@ -97,10 +96,10 @@ class PrimaryContext {
   std::shared_ptr<void> retained_;
 };
 
-/// While it lives, a context is current on the calling thread, and then again what was before. Stays on its thread.
+/// Makes a context current on the calling thread; the destructor restores the previous one. Stays on its thread.
 class CurrentContext {
  public:
-  /// Throws DeviceError for one that has ended.
+  /// Throws DeviceError if the context has been destroyed.
   CurrentContext(const Driver& driver, Context context);
   ~CurrentContext();
   CurrentContext(const CurrentContext&) = delete;
@@ -111,12 +110,12 @@ class CurrentContext {
   Context before_ = nullptr;
 };
 
-/// Device memory, freed with the buffer, which must not outlive its context: see leave().
+/// Owns device memory and frees it. Must not outlive its context: see leave().
 class Buffer {
  public:
   Buffer() = default;
   Buffer(const Driver& driver, std::size_t bytes, const std::string& what);
-  /// Frees nothing any more. For memory that has ended with its context, or will: its address may be another's by now.
+  /// Gives up the memory without freeing it. For a context that has ended or will: the address may already be reused.
   void leave() noexcept;
   [[nodiscard]] Address address() const noexcept { return address_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
@@ -129,16 +128,16 @@ class Buffer {
   std::shared_ptr<Owned> owned_;
 };
 
-/// A loaded binary (cuLibraryLoadData) and its kernels. Shared by all that launch from it. Belongs to no context: the
-/// driver loads it into each context that asks for a function.
+/// A loaded binary (cuLibraryLoadData) and its kernels. All executables that launch from it share it. It belongs to no
+/// context: the driver loads it into each context that asks for a function.
 class Module {
  public:
-  /// `what` is the binary in words, for error texts. Throws DeviceError when the driver rejects it; most drivers look
-  /// at a binary only when a function is asked for.
+  /// `what` names the binary in error texts. Throws DeviceError if the driver rejects it; most drivers check a binary
+  /// only when a function is asked for.
   Module(const Driver& driver, std::span<const std::byte> binary, const std::string& what);
-  /// The function of the current context for a kernel's symbol; `shared_bytes` beyond 48 KiB and clusters of more than
-  /// 8 blocks are enabled here. Throws DeviceError for a binary that the driver rejects, and when there is no such
-  /// symbol, with those there are.
+  /// The current context's function for a kernel symbol. Allows `shared_bytes` beyond 48 KiB, and clusters of more than
+  /// 8 blocks if `nonportable_cluster`. Throws DeviceError if the driver rejects the binary, or if the symbol does not
+  /// exist; the text then lists the binary's symbols.
   [[nodiscard]] Function function(const std::string& symbol, std::uint32_t shared_bytes,
                                   bool nonportable_cluster) const;
 

@@ -10,7 +10,7 @@
 
 namespace tilewright::cuda {
 
-/// Opens the driver and judges what it found.
+/// Opens the driver and checks that it can be used.
 struct DriverLoader {
   std::unique_ptr<const Driver> driver;
   std::string why;
@@ -41,7 +41,7 @@ struct DriverLoader {
           file, library->missing().front());
       return;
     }
-    // The driver starts threads and registers exit handlers: it may never be unloaded.
+    // The driver starts threads and registers exit handlers, so it must not be unloaded.
     library->keep_loaded();
     std::unique_ptr<Driver> found(new Driver);
     found->library_ = std::move(library);
@@ -58,7 +58,7 @@ struct DriverLoader {
 };
 
 const Driver* Driver::find(std::string* why) {
-  // Left alive at exit: objects that own device memory may be destroyed after any static of ours.
+  // Not destroyed at exit: objects that own device memory may be destroyed after our statics.
   static const DriverLoader& loaded = *new DriverLoader;
   if (why != nullptr && !loaded.driver) *why = loaded.why;
   return loaded.driver.get();

@@ -7,9 +7,9 @@
 #include "cache/driver/cuda.hpp"
 #include "cache/driver/shared_library.hpp"
 
-/// The driver entry points that Tilewright uses, one line each, with the few types and numbers of the driver's ABI that
-/// they need. Declared here so that nothing needs cuda.h to build; tests/unit/driver compares them with NVIDIA's
-/// header. A table is filled once and then read by any thread.
+/// The driver entry points that Tilewright uses, one line each, with the types and numbers of the driver's ABI that
+/// they need. Declared here so that the build needs no cuda.h; tests/unit/driver compares them with NVIDIA's header. A
+/// table is filled once, then read by any thread.
 namespace tilewright::cuda {
 
 using Result = int;
@@ -42,7 +42,7 @@ enum class FunctionAttribute : int {
   non_portable_cluster_size_allowed = 14,
 };
 
-/// CUlaunchAttribute, of which two kinds are used.
+/// CUlaunchAttribute, with the two kinds in use.
 struct LaunchAttribute {
   enum class Id : int { cluster_dimension = 4, programmatic_stream_serialization = 6 };
   Id id;
@@ -62,7 +62,7 @@ struct LaunchConfig {
   unsigned block_x, block_y, block_z;
   unsigned shared_bytes;
   Stream stream;
-  /// Only read by the driver, which declares it without const.
+  /// The driver only reads it, but declares it without const.
   const LaunchAttribute* attributes;
   unsigned attribute_count;
 };
@@ -79,7 +79,7 @@ struct Uuid {
 template <class Signature>
 class Api;
 
-/// One entry point: called as the function it is, and knows its name for error texts.
+/// One entry point: callable, and carries its name for error texts.
 template <class... Arguments>
 class Api<Result(Arguments...)> {
  public:
@@ -160,7 +160,7 @@ struct DriverTable {
       library, "cuOccupancyMaxActiveBlocksPerMultiprocessor"};
   Api<Result(int*, Function, const LaunchConfig*)> occupancy_max_active_clusters{library,
                                                                                  "cuOccupancyMaxActiveClusters"};
-  // The two calls of every launch, side by side.
+  // Each launch makes these two calls: they stand side by side.
   Api<Result(Context, unsigned long long*)> ctx_get_id{library, "cuCtxGetId"};
   Api<Result(const LaunchConfig*, Function, void**, void**)> launch_kernel_ex{library, "cuLaunchKernelEx"};
   Api<Result(TensorMap*, int, std::uint32_t, void*, const std::uint64_t*, const std::uint64_t*, const std::uint32_t*,
@@ -168,7 +168,7 @@ struct DriverTable {
       tensor_map_encode_tiled{library, "cuTensorMapEncodeTiled"};
   Api<Result(TensorMap*, void*)> tensor_map_replace_address{library, "cuTensorMapReplaceAddress"};
 
-  // Of newer drivers; null where the driver has none.
+  // Entry points of newer drivers; null if this one lacks them.
   using GetKernelCount = Result(unsigned*, Library);
   using EnumerateKernels = Result(Kernel*, unsigned, Library);
   using KernelGetName = Result(const char**, Kernel);
@@ -176,7 +176,7 @@ struct DriverTable {
   EnumerateKernels* library_enumerate_kernels = library.find_optional<EnumerateKernels>("cuLibraryEnumerateKernels");
   KernelGetName* kernel_get_name = library.find_optional<KernelGetName>("cuKernelGetName");
 
-  // An object that a graph keeps, and that hears when the graph is gone; null where the driver has none.
+  // User objects of graphs report a graph's end; null if this driver lacks them.
   using UserObjectCreate = Result(UserObject*, void*, void (*)(void*), unsigned, unsigned);
   using UserObjectRelease = Result(UserObject, unsigned);
   using GraphRetainUserObject = Result(Graph, UserObject, unsigned, unsigned);

@@ -15,8 +15,7 @@ namespace tilewright::cuda {
 
 namespace {
 
-// A launch builds its parameter block on the stack, so there is a bound: all that a
-// parameter can be, once each.
+// A launch builds its parameter block on the stack, so there is a bound: each possible parameter once.
 constexpr std::size_t kMostParams = kMostArgs + kMostMaps + kMostDims + kMostValues + kMostWorkspaces;
 
 bool has_cluster(const PlannedKernel& kernel) { return kernel.cluster != Extent{1, 1, 1}; }
@@ -25,9 +24,9 @@ std::uint32_t threads_of(const PlannedKernel& kernel) { return kernel.block[0] *
 
 }  // namespace
 
-/// A kernel with everything of its launch that does not change between calls, in the order in which a launch reads it.
+/// The constant part of a kernel's launch, in the order in which a launch reads it.
 struct alignas(64) Executable::Launchable {
-  /// Which of a launch's values a parameter is one of.
+  /// The source of a parameter's value.
   enum class From : std::uint8_t { absent, argument, number, map, workspace };
   struct Param {
     From from = From::absent;
@@ -117,8 +116,8 @@ Executable::Executable(const Driver& driver, std::shared_ptr<const Module> modul
     return std::int64_t{blocks} * device.sm_count;
   };
   residency.max_active_clusters = [&](const PlannedKernel& kernel) -> std::int64_t {
-    // The grid is what is being asked for: any whole number of clusters gives the same answer. A kernel without
-    // clusters is one of clusters of one block.
+    // The driver requires a grid; any whole number of clusters gives the same answer. A kernel without clusters has
+    // clusters of one block.
     Launchable ready;
     prepare(ready, kernel, problem.dims.size(), function_of(kernel));
     ready.attributes[0] = {.id = LaunchAttribute::Id::cluster_dimension, .padding = 0, .value = {}};
@@ -182,8 +181,8 @@ int Executable::launch(Stream stream, std::span<void* const> args, std::span<con
       }
     }
   }
-  // The driver takes pointers to the parameters' values and copies them before it returns; it never writes to them.
-  // Where they are found is looked up, since a branch for each would be guessed wrong after all that the driver did.
+  // The driver copies the parameters' values before it returns, and does not write to them. Their sources are looked up
+  // in a table: branches would be mispredicted after the driver's own work.
   std::array<void*, kMostDims + kMostValues> numbers;
   for (std::size_t i = 0; i < numbers_.size(); ++i) numbers[i] = const_cast<std::int64_t*>(&numbers_[i]);
   for (std::size_t i = 0; i < dims.size(); ++i) numbers[i] = const_cast<std::int64_t*>(&dims[i]);
@@ -197,7 +196,7 @@ int Executable::launch(Stream stream, std::span<void* const> args, std::span<con
     } else {
       std::memcpy(&address, args[map.index], sizeof address);
     }
-    // Their product with the element's size is what the driver is given, whatever a caller passed: it refuses the rest.
+    // The driver gets strides in bytes (times the element's size) whatever the caller passed, and refuses invalid ones.
     TensorMaps::Shape shape{};
     for (std::size_t s = 0; s < map.stride_scalars.size(); ++s) {
       std::memcpy(&shape[s], args[map.stride_scalars[s]], sizeof shape[s]);
@@ -209,7 +208,7 @@ int Executable::launch(Stream stream, std::span<void* const> args, std::span<con
   }
   std::array<void*, kMostWorkspaces> spaces;
   for (std::size_t i = 0; i < workspaces.size(); ++i) spaces[i] = const_cast<Address*>(&workspaces[i]);
-  // Of an argument that the problem leaves out: a null pointer, a scalar 0, a map of zeros.
+  // An absent argument reads as a null pointer, a scalar 0 or a map of zeros.
   static constexpr TensorMap kZeros{};
   static void* const kAbsent = const_cast<TensorMap*>(&kZeros);
   const std::array<void* const*, 5> sources{&kAbsent, args.data(), numbers.data(), maps.data(), spaces.data()};

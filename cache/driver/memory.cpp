@@ -39,7 +39,7 @@ struct Buffer::Owned {
 };
 
 Buffer::Buffer(const Driver& driver, std::size_t bytes, const std::string& what) : bytes_(bytes) {
-  // The driver refuses an allocation of nothing; a caller with nothing to store still gets an address of its own.
+  // The driver refuses to allocate 0 bytes; an empty buffer still gets an address of its own.
   const std::size_t asked = bytes == 0 ? 1 : bytes;
   const Result status = driver.table().mem_alloc(&address_, asked);
   if (status != kSuccess) {

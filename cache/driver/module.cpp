@@ -9,10 +9,10 @@ namespace tilewright::cuda {
 
 namespace {
 
-/// More dynamic shared memory than this has to be asked for, on every architecture.
+/// Dynamic shared memory beyond this must be requested, on every architecture.
 constexpr std::uint32_t kSharedBytesUnasked = 48 * 1024;
 
-/// The symbols of a library, for an error text; empty where the driver cannot tell.
+/// The symbols of a library, for an error text; empty if the driver cannot list them.
 std::vector<std::string> symbols_of(const DriverTable& table, Library library) {
   unsigned count = 0;
   if (table.library_get_kernel_count == nullptr || table.library_enumerate_kernels == nullptr ||

@@ -16,7 +16,7 @@ namespace {
 using NvmlDevice = struct nvmlDevice_st*;
 using Status = int;
 constexpr Status kSuccess = 0;
-/// The answer to "how many processes?" asked with no room for their list.
+/// The answer to a count of processes without room for the list.
 constexpr Status kInsufficientSize = 7;
 constexpr int kClockSm = 1;
 constexpr int kClockMemory = 2;
@@ -44,7 +44,7 @@ struct Nvml::Impl {
   Status (*temperature)(NvmlDevice, int,
                         unsigned*) = library.find<Status(NvmlDevice, int, unsigned*)>("nvmlDeviceGetTemperature");
   Status (*power_usage)(NvmlDevice, unsigned*) = library.find<Status(NvmlDevice, unsigned*)>("nvmlDeviceGetPowerUsage");
-  /// The older name of nvmlDeviceGetCurrentClocksEventReasons, which every driver still has.
+  /// The older name of nvmlDeviceGetCurrentClocksEventReasons; all drivers still have it.
   Status (*throttle_reasons)(NvmlDevice, unsigned long long*) =
       library.find<Status(NvmlDevice, unsigned long long*)>("nvmlDeviceGetCurrentClocksThrottleReasons");
   Status (*compute_processes)(NvmlDevice, unsigned*, void*) =
@@ -82,7 +82,7 @@ Nvml::Nvml(const std::string& gpu_uuid) noexcept {
     impl_ = std::make_unique<Impl>(chosen != nullptr && *chosen != '\0' ? chosen : "libnvidia-ml.so.1");
     impl_->open(gpu_uuid);
   } catch (const std::exception&) {
-    // Only memory can have run out; readings are a luxury then.
+    // Only out of memory can be the cause; readings are optional.
     impl_.reset();
   }
 }
@@ -113,8 +113,7 @@ DeviceReadings Nvml::read() const noexcept {
     impl_->processes = compute_processes();
     impl_->counted = now;
   }
-  // In a container a process may not know itself by the number that the driver gives it: one of those listed is this
-  // one.
+  // In a container this process may not know the number that the driver lists it by. One of the listed is this process.
   if (impl_->processes >= 0) readings.other_processes = std::max(impl_->processes - 1, 0);
   return readings;
 }

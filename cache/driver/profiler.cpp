@@ -10,7 +10,7 @@
 namespace tilewright {
 namespace {
 
-// What nvtx3/nvtxDetail/nvtxTypes.h fixes: numbers of tables, modules and callbacks.
+// Numbers of tables, modules and callbacks, from nvtx3/nvtxDetail/nvtxTypes.h.
 constexpr std::uint32_t kTableOfCallbacks = 1;
 constexpr std::uint32_t kTableOfVersions = 3;
 constexpr int kModuleCore = 1;
@@ -35,10 +35,10 @@ struct VersionTable {
   void (*injection_version)(std::uint32_t version);
 };
 
-/// What a profiler fills in. The protocol's callbacks carry no pointer of ours, so there is one of it in a process.
+/// The part that a profiler fills in. The protocol's callbacks carry no user pointer, so a process has one instance.
 struct Injected {
   Slot functions[kCallbacksOfCore] = {};
-  // By the callback's number; a null ends it.
+  // Indexed by callback number; null-terminated.
   Slot* entries[kCallbacksOfCore + 1] = {};
   Profiler profiler;
   bool active = false;
@@ -54,7 +54,7 @@ Injected& injected() {
 }
 
 int module_functions(int module, Slot*** table, unsigned* size) {
-  // Domains, resources and other modules are called by nobody here.
+  // Domains, resources and other modules are not used here.
   if (module != kModuleCore) return 0;
   if (table != nullptr) *table = injected().entries;
   if (size != nullptr) *size = kCallbacksOfCore;
@@ -76,7 +76,7 @@ const Profiler* attach() noexcept {
   if (path == nullptr || *path == '\0') return nullptr;
   SharedLibrary library(path);
   auto* const initialize = library.find_optional<int(const void* (*)(std::uint32_t))>("InitializeInjectionNvtx2");
-  // A path that is wrong is the profiler's to tell: work goes on without ranges.
+  // A wrong path is for the profiler to report; work continues without ranges.
   if (initialize == nullptr || initialize(export_table) == 0) return nullptr;
   library.keep_loaded();
   Injected& tool = injected();

@@ -3,25 +3,24 @@
 
 #include <string>
 
-/// Named ranges for a profiler's timeline, by the protocol of NVTX 3: a profiler names a library in
-/// NVTX_INJECTION64_PATH, which is loaded at the first use and fills in what a range calls
-/// (docs/decisions/0037-no-cuda-headers.md). Where none is named nothing is loaded and a range costs one
-/// branch. Any thread; ranges of a thread nest.
+/// Named ranges for a profiler's timeline, by the protocol of NVTX 3 (docs/decisions/0037-no-cuda-headers.md). A
+/// profiler names a library in NVTX_INJECTION64_PATH; the first use loads it, and it fills in the functions that a
+/// range calls. Without one a range costs one branch. Any thread; a thread's ranges nest.
 namespace tilewright {
 
 class Profiler {
  public:
-  /// Null where no profiler is attached, which does not change while the process lives.
+  /// Null if no profiler is attached. The answer is constant for the life of the process.
   [[nodiscard]] static const Profiler* attached() noexcept;
 
   void push(const std::string& name) const noexcept;
   void pop() const noexcept;
 };
 
-/// A range from its making to its end.
+/// A range from construction to destruction.
 class ProfilerRange {
  public:
-  /// `name()` gives a std::string; it is not called where no profiler is attached.
+  /// `name()` returns a std::string; it is called only if a profiler is attached.
   template <class Name>
   ProfilerRange(const Profiler* profiler, const Name& name) : profiler_(profiler) {
     if (profiler_ != nullptr) begin(name);

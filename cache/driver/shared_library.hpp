@@ -8,13 +8,13 @@
 #include <string_view>
 #include <vector>
 
-/// A library opened at run time, and the names looked up in it. Used for libcuda and NVML, which machines without a GPU
-/// do not have. Belongs to one thread while symbols are looked up.
+/// A library opened at run time (libcuda, NVML: absent on machines without a GPU), and the symbols looked up in it. For
+/// one thread at a time while symbols are looked up.
 namespace tilewright {
 
 class SharedLibrary {
  public:
-  /// Opens `file` as the loader would. When it cannot, the object is empty and `why()` says so.
+  /// Opens `file` as the loader would. If that fails, the object is empty and why() gives the reason.
   explicit SharedLibrary(std::string file) : file_(std::move(file)) {
     handle_.reset(::dlopen(file_.c_str(), RTLD_NOW | RTLD_LOCAL));
     if (!handle_) {
@@ -27,21 +27,21 @@ class SharedLibrary {
   [[nodiscard]] const std::string& file() const noexcept { return file_; }
   [[nodiscard]] const std::string& why() const noexcept { return why_; }
 
-  /// The address of `symbol`; when there is none, null, and the name is added to `missing()`.
+  /// The address of `symbol`, or null; a missing name is added to missing().
   template <class Function>
   [[nodiscard]] Function* find(const char* symbol) {
     void* address = handle_ ? ::dlsym(handle_.get(), symbol) : nullptr;
     if (address == nullptr) missing_.emplace_back(symbol);
     return reinterpret_cast<Function*>(address);
   }
-  /// As find, but for a symbol that may be absent.
+  /// As find(), but a missing symbol is not recorded.
   template <class Function>
   [[nodiscard]] Function* find_optional(const char* symbol) const {
     return reinterpret_cast<Function*>(handle_ ? ::dlsym(handle_.get(), symbol) : nullptr);
   }
   [[nodiscard]] const std::vector<std::string>& missing() const noexcept { return missing_; }
 
-  /// Keeps the library loaded until the process ends: code of it may run at any time from now on.
+  /// Keeps the library loaded until the process ends: its code may run at any time from now on.
   void keep_loaded() noexcept { static_cast<void>(handle_.release()); }
 
  private:

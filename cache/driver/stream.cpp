@@ -9,7 +9,7 @@ namespace {
 
 constexpr unsigned kStreamNonBlocking = 1;
 constexpr unsigned kEventDefault = 0;
-/// Other threads of the process may go on allocating and synchronizing while this one captures.
+/// Lets the process's other threads allocate and synchronize while this one captures.
 constexpr int kCaptureThreadLocal = 1;
 constexpr int kCaptureRelaxed = 2;
 
@@ -86,7 +86,7 @@ CapturedGraph::CapturedGraph(const Driver& driver, Stream stream, const std::fun
   try {
     enqueue(stream);
   } catch (...) {
-    // A stream left capturing would refuse all later work.
+    // A stream left capturing refuses all later work.
     end_capture();
     throw;
   }
@@ -108,7 +108,7 @@ namespace {
 
 using Flag = std::shared_ptr<std::atomic<bool>>;
 
-/// The driver may not be called from here.
+/// Must not call the driver.
 void note_gone(void* pointer) {
   const std::unique_ptr<Flag> flag(static_cast<Flag*>(pointer));
   (*flag)->store(true, std::memory_order_release);
@@ -117,7 +117,7 @@ void note_gone(void* pointer) {
 }  // namespace
 
 GraphGone watch_graph(const Driver& driver, Graph graph) {
-  // CU_USER_OBJECT_NO_DESTRUCTOR_SYNC, CU_GRAPH_USER_OBJECT_MOVE: our one reference becomes the graph's.
+  // CU_USER_OBJECT_NO_DESTRUCTOR_SYNC, and CU_GRAPH_USER_OBJECT_MOVE: our one reference becomes the graph's.
   constexpr unsigned kNoSync = 1;
   constexpr unsigned kMove = 1;
   const DriverTable& table = driver.table();
@@ -131,7 +131,7 @@ GraphGone watch_graph(const Driver& driver, Graph graph) {
   if (table.user_object_create(&object, drivers.get(), note_gone, 1, kNoSync) != kSuccess) return nullptr;
   static_cast<void>(drivers.release());
   if (table.graph_retain_user_object(graph, object, 1, kMove) == kSuccess) return gone;
-  // Which is noted, and nobody asks.
+  // The release sets the flag, which nobody reads.
   static_cast<void>(table.user_object_release(object, 1));
   return nullptr;
 }

@@ -8,19 +8,19 @@
 
 #include "cache/driver/cuda.hpp"
 
-/// Owners of a stream, an event and a captured graph, for the context current when they are made; all of them are
-/// destroyed with that context current. Movable, not copyable; each belongs to one thread at a time. Failed calls throw
-/// DeviceError; what the driver answers as an expected "not yet" is a value.
+/// Owners of a stream, an event and a captured graph. Each is made and destroyed with the same context current.
+/// Movable, not copyable; each belongs to one thread at a time. Failed calls throw DeviceError; an expected "not yet"
+/// is a value.
 namespace tilewright::cuda {
 
 class OwnedStream {
  public:
-  /// Does not wait for the legacy default stream.
+  /// A non-blocking stream: it does not wait for the legacy default stream.
   explicit OwnedStream(const Driver& driver);
   [[nodiscard]] Stream get() const noexcept { return stream_.get(); }
-  /// Throws what a kernel on this stream did wrong, with `what` as the thing that was being done.
+  /// Throws DeviceError for a failed kernel of this stream; `what` names the work in hand.
   void synchronize(const std::string& what = "waiting for the stream") const;
-  /// True when everything enqueued so far is done.
+  /// True if all work enqueued so far is done.
   [[nodiscard]] bool is_done() const;
 
  private:
@@ -32,8 +32,8 @@ class OwnedStream {
   std::unique_ptr<CUstream_st, Destroy> stream_;
 };
 
-/// While it lives, the calling thread may load kernels and allocate memory although a stream is capturing a graph,
-/// which the driver forbids otherwise: neither becomes part of the graph. Stays on its thread.
+/// While it lives, the calling thread may load kernels and allocate memory during a stream capture, which the driver
+/// forbids otherwise. Neither becomes part of the graph. Stays on its thread.
 class CaptureRelaxed {
  public:
   explicit CaptureRelaxed(const Driver& driver);
@@ -43,7 +43,7 @@ class CaptureRelaxed {
 
  private:
   const Driver* driver_;
-  /// The thread's mode before.
+  /// The thread's previous mode.
   int mode_;
 };
 
@@ -53,7 +53,7 @@ class OwnedEvent {
   void record(Stream stream) const;
   void synchronize() const;
   [[nodiscard]] bool is_done() const;
-  /// Nanoseconds from `start` to this event, both recorded and done; the driver's resolution is about 0.5 µs.
+  /// Nanoseconds from `start` to this event; both must be recorded and done. The driver's resolution is about 0.5 µs.
   [[nodiscard]] double nanoseconds_since(const OwnedEvent& start) const;
   [[nodiscard]] Event get() const noexcept { return event_.get(); }
 
@@ -66,12 +66,12 @@ class OwnedEvent {
   std::unique_ptr<CUevent_st, Destroy> event_;
 };
 
-/// The work that `enqueue` put on a stream, ready to be launched again and again as one piece.
+/// The work that `enqueue` puts on a stream, launched again and again as one piece.
 class CapturedGraph {
  public:
-  /// Captures on `stream`. When `enqueue` throws, the capture is ended and dropped, and its exception goes on.
+  /// Captures on `stream`. If `enqueue` throws, the capture is ended and dropped, and the exception passes on.
   CapturedGraph(const Driver& driver, Stream stream, const std::function<void(Stream)>& enqueue);
-  /// Moves the graph to the device now, so that the first launch is as fast as the others.
+  /// Uploads the graph to the device now, so that the first launch is as fast as later ones.
   void upload(Stream stream) const;
   void launch(Stream stream) const;
 
@@ -84,12 +84,12 @@ class CapturedGraph {
   std::unique_ptr<CUgraphExec_st, Destroy> graph_;
 };
 
-/// True once a graph is gone, with all that was instantiated or copied of it, and what these launched is done.
+/// True once a graph and all its instances and copies are gone, and the work they launched is done.
 using GraphGone = std::shared_ptr<const std::atomic<bool>>;
 
-/// A flag that the driver sets when a graph, which may still be being captured, is gone. Null where the driver cannot
-/// tell. The driver keeps a share of it and sets it by a thread of its own, however late: the code that does so must
-/// stay loaded.
+/// A flag that the driver sets when `graph`, which may still be being captured, is gone. Null if the driver cannot
+/// tell. The driver shares ownership and sets the flag on a thread of its own, however late: this code must stay
+/// loaded.
 [[nodiscard]] GraphGone watch_graph(const Driver& driver, Graph graph);
 
 }  // namespace tilewright::cuda

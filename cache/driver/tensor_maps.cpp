@@ -14,13 +14,13 @@ namespace tilewright::cuda {
 namespace {
 
 constexpr std::size_t kMostMapRank = 5;
-/// Of no tensor, but such as one may have: what is encoded is not looked at there.
+/// A placeholder: a valid address of no tensor. Encoding does not read the memory.
 constexpr Address kAnyAddress = Address{1} << 32;
 
-/// CUtensorMapSwizzle, from the bytes that a definition names.
+/// CUtensorMapSwizzle for a definition's bytes.
 int tensor_map_swizzle(std::uint32_t bytes) { return bytes == 128 ? 3 : bytes == 64 ? 2 : bytes == 32 ? 1 : 0; }
 
-/// Addresses differ in their middle bits, often by the same step: the highest bits of the product spread them.
+/// Addresses differ in their middle bits, often by equal steps: the product's highest bits spread them.
 std::size_t set_of(Address address) noexcept {
   constexpr int kShift = 64 - std::countr_zero(TensorMaps::kSets);
   return static_cast<std::size_t>((address >> 4) * 0x9e3779b97f4a7c15ULL >> kShift);
@@ -53,8 +53,8 @@ Result TensorMaps::encode(Address address, const Shape& shape, TensorMap& out) c
                                          kPromoteTo128Bytes, kFillZeros);
 }
 
-// Words are read with acquire, so that the second look at the version comes after them; what is read while another
-// thread writes is thrown away, so it may be torn.
+// Words are loaded with acquire, so that the second load of the version comes after them. A read during a write may be
+// torn and is discarded.
 bool TensorMaps::Entry::read(Address wanted, const Shape* with, TensorMap& out) const noexcept {
   const std::uint64_t before = version.load(std::memory_order_acquire);
   if (before == 0 || before % 2 != 0 || address.load(std::memory_order_acquire) != wanted) return false;
@@ -68,7 +68,7 @@ bool TensorMaps::Entry::read(Address wanted, const Shape* with, TensorMap& out) 
 void TensorMaps::Entry::write(Address of, const Shape& with, const TensorMap& map) noexcept {
   std::uint64_t before = version.load(std::memory_order_relaxed);
   if (before % 2 != 0) return;
-  // Of several writers one goes on; the others have their copies.
+  // One of several writers proceeds; the others have their copies.
   if (!version.compare_exchange_strong(before, before + 1, std::memory_order_acquire, std::memory_order_relaxed)) {
     return;
   }
@@ -81,7 +81,7 @@ void TensorMaps::Entry::write(Address of, const Shape& with, const TensorMap& ma
 Result TensorMaps::get(Address address, const Shape& shape, TensorMap& out) noexcept {
   Address mixed = address;
   if (has_shape_) {
-    // Strides are multiples of 16: each has a shift of its own, so that none undoes another.
+    // Strides are multiples of 16. Each is rotated by its own amount, so that they do not cancel.
     for (std::size_t i = 0; i < shape.size(); ++i) mixed += std::rotl(shape[i], static_cast<int>(7 * i + 3));
   }
   Set& set = sets_[set_of(mixed)];

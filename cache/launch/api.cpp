@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C functions: arguments are checked for what C++ cannot express, and exceptions become codes.
+// The C functions: they check arguments and turn exceptions into codes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ int fail(int code, const char* text) noexcept {
   return code;
 }
 
-/// The code of the exception that is being handled; its text becomes the thread's last error.
+/// The code of the exception being handled; its text becomes the thread's last error.
 int code_of_exception() noexcept {
   try {
     throw;
@@ -54,7 +54,7 @@ int code_of_exception() noexcept {
   } catch (const DeviceError& error) {
     return fail(TW_ERROR_DEVICE, error.what());
   } catch (const Error& error) {
-    // A config that turns out illegal only when loaded.
+    // A config that proves illegal only when loaded.
     return fail(TW_ERROR_NO_MATCH, error.what());
   } catch (const std::bad_alloc&) {
     return fail(TW_ERROR_INTERNAL, "no memory");
@@ -102,12 +102,12 @@ char* copy(const std::string& text) {
   return result;
 }
 
-/// The options of a program that was built with an earlier header, whose later fields are then zero, or with a later
-/// one, as long as it asks for nothing that is not known here.
+/// Accepts options of a program built with an earlier header (its missing fields are zero), or with a later one if it
+/// sets no field unknown here.
 tw_options known_options(const tw_options* given) {
   // Fields are only ever added; those of the first version end here.
   constexpr std::size_t kLeast = offsetof(tw_options, allow_shared_cache) + sizeof(int);
-  // No version will have so many; a size that was never set may have.
+  // Larger than any version; a size that was not set may exceed it.
   constexpr std::size_t kMost = 4096;
   const std::size_t size = require(given, "options")->size;
   if (size < kLeast || size > kMost) {
@@ -168,7 +168,7 @@ TILEWRIGHT_EXPORT int tw_open(const char* cache_path, tw_launcher** out) {
 
 TILEWRIGHT_EXPORT void tw_close(tw_launcher* launcher) {
   auto* opened = reinterpret_cast<launch::Launcher*>(launcher);
-  // What a child inherited by fork is its parent's: nothing of it may be touched.
+  // A launcher inherited by fork belongs to the parent: a child must not touch it.
   if (opened != nullptr && !opened->process().is_foreign()) delete opened;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an op says of itself and of what it is served, as JSON, and of the tensors that it is called with.
+// The JSON of an op and of the config that serves it, and the dims of a call from its tensors.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace tilewright::launch {
 
 namespace {
 
-// Fields stand in the order in which tilewright.h names them.
+// Fields stand in the order of tilewright.h.
 
 void add_choice(JsonText& json, const PlannedWinner& choice) {
   const Winner& winner = choice.row.winner;
@@ -37,7 +37,7 @@ void add_choice(JsonText& json, const PlannedWinner& choice) {
   json.add("tilewright", trial.versions.tilewright);
 }
 
-/// As the definition writes them.
+/// An argument's extents as the definition writes them.
 std::vector<std::string> extents_of(const OpInterface& interface, const std::string& argument) {
   const auto declared = std::find_if(interface.args.begin(), interface.args.end(),
                                      [&](const Argument& other) { return other.name == argument; });

@@ -3,16 +3,16 @@
 
 #include "cache/base/error.hpp"
 
-/// The two errors of launching that the rest of the cache does not have; each has its code in tilewright.h.
+/// The two errors of launching alone; tilewright.h has a code for each.
 namespace tilewright::launch {
 
-/// The cache has nothing that can serve a launch.
+/// Nothing in the cache can serve the launch.
 class NoMatchError : public Error {
  public:
   using Error::Error;
 };
 
-/// The op's interface is not the one that the application was written for.
+/// The op's interface differs from the one that the application was written for.
 class InterfaceError : public Error {
  public:
   using Error::Error;

@@ -3,9 +3,9 @@
 
 #include <atomic>
 
-/// Tells a process from its children by fork, which inherit a launcher that they cannot use: CUDA does not outlive a
-/// fork, a lock may be held by a thread that the child does not have, and an open database must not be touched. Asking
-/// costs one read of memory that never changes otherwise. For any number of threads.
+/// Tells a process from its forked children, which inherit a launcher that they cannot use: CUDA does not survive a
+/// fork, a lock may be held by a thread that the child lacks, and an open database must not be touched. A check reads
+/// one word, which changes only at a fork. Any number of threads.
 namespace tilewright::launch {
 
 class ForkGuard {
@@ -14,9 +14,9 @@ class ForkGuard {
   ForkGuard(const ForkGuard&) = delete;
   ForkGuard& operator=(const ForkGuard&) = delete;
 
-  /// True in children of the process that made this.
+  /// True in forked children of the process that made this.
   [[nodiscard]] bool is_foreign() const noexcept { return forks.load(std::memory_order_relaxed) != made_at_; }
-  /// Throws DeviceError in such a child.
+  /// Throws DeviceError in a forked child.
   void require_own_process() const {
     if (is_foreign()) refuse();
   }
@@ -24,7 +24,7 @@ class ForkGuard {
  private:
   [[noreturn, gnu::cold]] static void refuse();
 
-  /// Between the first process of the program and this one, as far as guards were made before them.
+  /// Forks between the program's first process and this one, counted from the first guard on.
   static std::atomic<unsigned> forks;
   unsigned made_at_;
 };

@@ -46,7 +46,7 @@ Jit::Jit(std::string ops) : ops_(std::move(ops)), library_(library_file()) {
                     library_.missing().empty() ? fmt::format("of version {}", version_of()) : "no such library",
                     version(), kAdvice));
   }
-  // NVRTC, which it opens, may not be unloaded.
+  // NVRTC, which the library opens, must not be unloaded.
   library_.keep_loaded();
   thread_ = own_thread([this] { work(); });
 }
@@ -94,7 +94,7 @@ void Jit::work() {
 }
 
 void Jit::compile(const Task& task) const {
-  // Nothing may be thrown through the library, which has a C++ runtime of its own: the answer is read afterwards.
+  // Nothing may be thrown through the library, which has its own C++ runtime: the answer is parsed after the call.
   struct Answer {
     std::vector<std::byte> binary;
     std::string kernels;

@@ -17,7 +17,7 @@
 
 namespace tilewright::launch {
 
-/// Compiles on a thread of its own, through libtilewright-jit.so; one config after the other, in the order asked.
+/// Compiles configs on a thread of its own through libtilewright-jit.so, one after the other, in the order submitted.
 class Jit {
  public:
   struct Job {
@@ -32,20 +32,20 @@ class Jit {
     std::vector<std::byte> binary;
     std::vector<KernelFacts> kernels;
   };
-  /// Told on the thread of this object what became of a job: the binary, or why there is none. Must not throw.
+  /// Receives a job's result on this object's thread: the binary, or null and the reason. Must not throw.
   using Done = std::function<void(Compiled* compiled, const std::string& why)>;
 
-  /// Opens TILEWRIGHT_LIBJIT, else the library beside the one that this code is in. `ops`: as tw_options.ops. Throws
-  /// UsageError when it is not there or is of another version.
+  /// Opens TILEWRIGHT_LIBJIT, else the library beside this code's file, else the loader's. `ops`: as tw_options.ops.
+  /// Throws UsageError if it cannot be opened or has another version.
   explicit Jit(std::string ops);
-  /// Waits for the compile in progress; what has not begun is dropped.
+  /// Waits for the running compile; jobs not yet begun are dropped.
   ~Jit();
   Jit(const Jit&) = delete;
   Jit& operator=(const Jit&) = delete;
 
-  /// From any thread. False when so many wait that this one is not taken, or when this object is ending.
+  /// From any thread. False if too many jobs wait or this object is ending: the job is not taken.
   bool submit(Job job, Done done);
-  /// Returns when nothing waits and nothing is being compiled.
+  /// Waits until no job waits or runs.
   void drain();
 
  private:

@@ -3,9 +3,9 @@
 
 #include <cstddef>
 
-/// The calls of libtilewright.so to libtilewright-jit.so, which it opens only for launchers that compile at run time.
-/// Both come from one build: the version is compared, so the structs need not be compatible. Texts are UTF-8, ended by
-/// 0, and the caller's; nothing is kept after the call.
+/// The calls of libtilewright.so to libtilewright-jit.so, which only launchers that compile at run time open. Both come
+/// from one build: versions are compared, so the structs need no compatibility. Texts are UTF-8, null-terminated and
+/// owned by the caller; nothing is kept after the call.
 namespace tilewright::jit {
 
 /// One config to be compiled for one problem.
@@ -14,35 +14,35 @@ struct Request {
   const char* problem;
   /// "onchip{num_warps=4,…}"
   const char* config;
-  /// The interface and the implementation that the cache knows: another source is refused.
+  /// The interface and implementation that the cache knows; other sources are refused.
   const char* interface_hash;
   const char* implementation_hash;
   /// JSON of cache/model/device_facts.hpp.
   const char* device;
-  /// Folders of ops that are searched before the built-in ones, parted by ':'; may be empty.
+  /// Folders of ops, searched before the built-in ones, separated by ':'; may be empty.
   const char* ops;
 };
 
 struct Binary {
   const std::byte* bytes;
   std::size_t size;
-  /// The compiler's facts of its kernels: JSON of cache/store/codecs.hpp.
+  /// The compiler's facts of the kernels: JSON of cache/store/codecs.hpp.
   const char* kernels;
 };
 
-/// The receiver of the answer, while compile() runs: exactly one of the two is called, and they do not throw.
+/// Receives the answer during compile(): exactly one function is called. Neither may throw.
 struct Sink {
   void* context;
   void (*compiled)(void* context, const Binary& binary);
   void (*failed)(void* context, const char* why);
 };
 
-/// The exported functions, by name. Both may be called by any thread; compiles take turns.
+/// Names of the exported functions. Any thread may call them; compiles take turns.
 constexpr const char* kVersionName = "tilewright_jit_version";
 constexpr const char* kCompileName = "tilewright_jit_compile";
-/// As version().
+/// Returns the same text as version() of the same build.
 using VersionFunction = const char*();
-/// Never throws.
+/// Does not throw.
 using CompileFunction = void(const Request& request, const Sink& sink);
 
 }  // namespace tilewright::jit

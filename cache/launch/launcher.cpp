@@ -23,15 +23,15 @@ namespace tilewright::launch {
 namespace {
 
 constexpr std::string_view kGpuPrefix = "cuda:";
-/// What is compiled stays loaded, so a program whose shapes never come again must not go on for ever.
+/// Compiled configs stay loaded, so a program with ever new shapes needs a bound.
 constexpr std::size_t kMostCompiled = 1024;
 
-/// The compiler is not known here: binaries come with the cache, so only the driver can have changed.
+/// Without the compiler: binaries come with the cache, so only the driver can have changed.
 Versions versions_here(const cuda::Driver* driver) {
   return {.driver = driver != nullptr ? driver->version() : 0, .compiler = {}, .tilewright = {}};
 }
 
-/// N of "cuda:N", or nothing.
+/// N of "cuda:N", or nullopt.
 std::optional<int> gpu_index(std::string_view text) {
   if (!text.starts_with(kGpuPrefix)) return std::nullopt;
   const std::string_view digits = text.substr(kGpuPrefix.size());
@@ -41,7 +41,7 @@ std::optional<int> gpu_index(std::string_view text) {
   return index;
 }
 
-/// What is pinned is found now, and stays.
+/// Finds the pinned file now and keeps to it.
 LauncherOptions pinned(LauncherOptions options) {
   if (options.snapshot.empty()) return options;
   options.cache = pinned_file(options.cache, options.snapshot);
@@ -70,7 +70,7 @@ Launcher::Launcher(LauncherOptions options)
     hash_ = options_.snapshot;
     hashed_ = identity_of(options_.cache);
   }
-  // A device that is none is the caller's mistake now, not at the first query. One of this machine may come later.
+  // An unknown device is reported now, not at the first query. A GPU of this machine may still appear.
   if (!options_.device.empty() && !gpu_index(options_.device)) query_device();
   if (options_.jit) {
     jit_ = std::make_unique<Jit>(options_.ops);
@@ -104,7 +104,7 @@ void Launcher::refresh() {
     const std::lock_guard lock(mutex_);
     changes = sources.changes();
   }
-  // Reading what is new takes long, and shapes not launched before are looked up meanwhile.
+  // Reading a new file takes long; new shapes are looked up meanwhile.
   Sources::Reopened reopened = sources.reopen(changes);
   std::vector<Place> launched;
   {
@@ -112,7 +112,7 @@ void Launcher::refresh() {
     if (!sources.exchange(reopened)) return;
     launched = places();
   }
-  // Until its turn comes, and while it lasts, each is launched as before.
+  // Each shape is launched as before until its own look-up is done.
   for (const Place& place : launched) {
     const std::unique_lock lock = lock_after_others();
     if (is_ending_) return;
@@ -122,7 +122,7 @@ void Launcher::refresh() {
 }
 
 std::unique_lock<std::mutex> Launcher::lock_after_others() {
-  // Whoever lets go of a mutex and takes it again is faster than those whom it wakes.
+  // A thread that releases a mutex and locks it again overtakes the threads that it woke.
   while (waiting_ > 0) std::this_thread::yield();
   return std::unique_lock(mutex_);
 }
@@ -139,7 +139,7 @@ void Launcher::refresh_quietly() noexcept {
   try {
     refresh();
   } catch (const std::exception& error) {
-    // The old state stays in use, and refresh() tells why to those who ask.
+    // The old state stays in use; a call of refresh() reports the error.
     log_.write(error.what());
   }
 }
@@ -217,11 +217,11 @@ const ReadyPlan& Launcher::resolve(Op& op, const PlanKey& key, const Problem& pr
   ++waiting_;
   const std::lock_guard lock(mutex_);
   --waiting_;
-  // Another thread may have been faster.
+  // Another thread may have made the plan meanwhile.
   if (const ReadyPlan* plan = op.table().find(key)) return *plan;
   const cuda::Driver& driver = cuda::Driver::get();
   const DeviceFacts& device = context_of(driver, key.context).device;
-  // The first launch of a shape may be one that is being captured.
+  // A shape's first launch may be under capture.
   const cuda::CaptureRelaxed relaxed(driver);
   const Versions versions = versions_here(&driver);
   const Clock::time_point asked = Clock::now();
@@ -262,7 +262,7 @@ void Launcher::compiled(const std::string& key, Jit::Compiled* binary, const std
       if (binary == nullptr) {
         log_.write(why);
         for (const Place& place : waiting) compile_errors_[place.op->problem_of(place.key).key()] = why;
-        // Another is not asked for at once: what keeps one from compiling may keep all.
+        // No other config is compiled right away: the same obstacle may stop all.
         return resolver_.keep(key, {}, {});
       }
       resolver_.keep(key, std::move(binary->binary), std::move(binary->kernels));
@@ -270,22 +270,22 @@ void Launcher::compiled(const std::string& key, Jit::Compiled* binary, const std
     for (const Place& place : waiting) {
       const std::unique_lock lock = lock_after_others();
       if (is_ending_) return;
-      // One that a refresh left without a plan looks for what was compiled when it is launched; the others go on as
-      // before where this cannot be loaded.
+      // A place that a refresh left without a plan finds the compiled config at its next launch. The others keep their
+      // plan if the compiled config cannot be loaded.
       if (place.op->table().find(place.key) != nullptr) static_cast<void>(plan_again(place));
     }
   } catch (const std::exception&) {
-    // What served before goes on serving.
+    // The previous plans keep serving.
   }
 }
 
 bool Launcher::plan_again(const Place& place) noexcept try {
   const Context& context = contexts_.at(place.key.context);
   const cuda::Driver& driver = cuda::Driver::get();
-  // The context may have ended meanwhile, and another may have its handle.
+  // The context may have ended, and another may have its handle.
   const cuda::CurrentContext current(driver, context.handle);
   if (current_context(driver) != place.key.context) return false;
-  // Launches of other threads may be being captured.
+  // Other threads' launches may be under capture.
   const cuda::CaptureRelaxed relaxed(driver);
   const Problem problem = place.op->problem_of(place.key);
   const Versions versions = versions_here(&driver);
@@ -371,7 +371,7 @@ Launcher::Answer Launcher::answer(const Op& op, const Problem& problem) {
   process_.require_own_process();
   const std::lock_guard lock(mutex_);
   DeviceFacts device = query_device();
-  // Of a device that is named the driver is not known, unless it is one of this machine's.
+  // The driver's version is known only if the device is of this machine.
   const bool is_here = options_.device.empty() || gpu_index(options_.device).has_value();
   const Versions versions = versions_here(is_here ? cuda::Driver::find() : nullptr);
   Resolver::Answer answer = resolver_.choose({op.identity(), problem, device, versions, {}});

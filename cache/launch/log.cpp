@@ -29,13 +29,13 @@ void Log::write(std::string_view text) const noexcept try {
   char moment[32];
   std::strftime(moment, sizeof moment, "%Y-%m-%dT%H:%M:%SZ", &utc);
   std::string line = fmt::format("{} tilewright[{}] {}\n", moment, ::getpid(), text);
-  // One event is one line, whatever an error's text holds.
+  // One event is one line, even if an error's text has more.
   for (std::size_t i = 0; i + 1 < line.size(); ++i) {
     if (line[i] == '\n') line[i] = ' ';
   }
   static_cast<void>(!::write(file_.get(), line.data(), line.size()));
 } catch (const std::exception&) {
-  // No memory for a line.
+  // Out of memory: the line is lost.
 }
 
 }  // namespace tilewright::launch

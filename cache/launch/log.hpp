@@ -7,9 +7,9 @@
 
 namespace tilewright::launch {
 
-/// Lines for people of what a launcher does, in $TILEWRIGHT_LOG: a file, to which they are appended, or "stderr"; not
-/// set: none. A line is one write, with time and process, so that those of several processes stay whole. What cannot be
-/// written is lost: a log stops nothing. Launches of known shapes write nothing. Any thread.
+/// Lines for people about a launcher's work, appended to the file that $TILEWRIGHT_LOG names, or to "stderr"; unset:
+/// none. A line is one write, with time and process id, so lines of several processes stay whole. Failed writes are
+/// ignored. Launches of known shapes write nothing. Any thread.
 class Log {
  public:
   Log() noexcept;

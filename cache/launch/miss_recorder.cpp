@@ -26,7 +26,7 @@ void MissRecorder::record(const std::string& shape_key, const std::string& devic
   }
   write();
 } catch (const std::exception&) {
-  // No memory for a miss: the launch is what matters.
+  // Out of memory: the miss is lost, and the launch continues.
 }
 
 void MissRecorder::write() noexcept {

@@ -11,18 +11,17 @@
 
 #include "cache/store/miss_file.hpp"
 
-/// Tells the file of misses what was asked for and not served exactly, from the slow road of a launch. Never fails a
-/// launch and never waits: while another process has the file locked, misses stay in memory, a bounded number of them,
-/// until the next one or the end. A file that cannot be used is tried no further; problem() says why. For any number of
-/// threads.
+/// Writes shapes that were not served exactly to the file of misses, at their first launch. It neither fails nor delays
+/// a launch: while another process locks the file, misses wait in memory until the next miss or the destructor. After a
+/// failure the file is not tried again; problem() says why. Any number of threads.
 namespace tilewright::launch {
 
 class MissRecorder {
  public:
-  /// Shapes that may wait in memory; those beyond it are forgotten.
+  /// Most shapes that wait in memory; more are dropped.
   static constexpr std::size_t kMostWaiting = 4096;
 
-  /// Nothing: no miss is recorded.
+  /// nullopt: no miss is recorded.
   explicit MissRecorder(std::optional<std::filesystem::path> path);
   ~MissRecorder();
   MissRecorder(const MissRecorder&) = delete;
@@ -30,13 +29,13 @@ class MissRecorder {
 
   void record(const std::string& shape_key, const std::string& device_fingerprint) noexcept;
 
-  /// Why nothing is recorded any more; empty while all is well.
+  /// Why recording has stopped; empty while it works.
   [[nodiscard]] std::string problem() const;
-  /// Shapes that wait in memory.
+  /// The number of shapes that wait in memory.
   [[nodiscard]] std::size_t waiting() const;
 
  private:
-  /// With the lock held.
+  /// The lock is held.
   void write() noexcept;
 
   mutable std::mutex mutex_;

@@ -22,24 +22,24 @@ namespace {
 
 constexpr unsigned kBitsPerTensor = 3;
 constexpr std::uint64_t kFullAlignment = 7;
-/// Tensors from here on share bits.
+/// Tensors from this shift on share their bits.
 constexpr unsigned kLastShift = (64 / kBitsPerTensor - 1) * kBitsPerTensor;
 constexpr std::uint64_t kAllAligned = (std::uint64_t{1} << (kLastShift + kBitsPerTensor)) - 1;
 
-/// Lowers the class at `shift` to `bits` if those are less.
+/// Lowers the alignment class at `shift` to `bits` if it is higher.
 void lower(std::uint64_t& alignment, unsigned shift, std::uint64_t bits) noexcept {
   const std::uint64_t before = alignment >> shift & kFullAlignment;
   if (bits < before) alignment -= (before - bits) << shift;
 }
 
-/// The arguments of every call: which there are depends on dtype and attributes alone, so any dims will do.
+/// The arguments of all calls: dtype and attributes alone decide which are present, so any dims will do.
 std::vector<PlannedArg> args_of(const OpIdentity& op) {
   Problem ones{op.spec, {}};
   for (const std::string& dim : op.interface.dims) ones.dims.emplace_back(dim, 1);
   return plan_args(op.interface, ones);
 }
 
-/// The address or the stride that the value of an argument is.
+/// The address or stride that an argument's value holds.
 template <class Word>
 Word read(void* value) noexcept {
   Word word = 0;
@@ -47,7 +47,7 @@ Word read(void* value) noexcept {
   return word;
 }
 
-/// The power of two that a number is a multiple of, 7 (128) at most.
+/// log2 of the largest power of two, at most 128, that divides a number.
 std::uint64_t alignment_class(std::uint64_t number) noexcept {
   return static_cast<std::uint64_t>(std::countr_zero(number | std::uint64_t{1} << kFullAlignment));
 }
@@ -131,7 +131,7 @@ std::uint64_t Op::alignment_of(std::span<void* const> args) const {
     lower(alignment, shift, alignment_class(address));
     if (shift < kLastShift) shift += kBitsPerTensor;
   }
-  // A row is aligned as the address and the strides are. Now that no value is null.
+  // A row is aligned as its address and its strides are. All values are non-null here.
   for (const Stride& stride : strides_) {
     lower(alignment, stride.shift, alignment_class(read<std::uint64_t>(args[stride.scalar]) << stride.log2_bytes));
   }
@@ -214,12 +214,12 @@ void Op::launch(cuda::Stream stream, std::span<const std::int64_t> dims, std::sp
   if (args.size() != arg_count_) refuse_args(args);
   PlanKey key;
   key.alignment = alignment_of(args);
-  // What is wrong with the call goes before what the machine lacks, so that calls can be tested without a GPU.
+  // Mistakes of the call are reported before a missing driver, so that calls can be tested without a GPU.
   if (driver_ == nullptr) static_cast<void>(problem_of(dims));
   const cuda::Driver& driver = this->driver();
   const bool is_complete = dims.size() == dim_count_;
   if (is_complete) {
-    // A bound that is no constant would make a call into another library of so few.
+    // A constant bound: with a variable one, the compiler calls a library to copy so few words.
     for (std::size_t i = 0; i < kMostDims; ++i) {
       if (i == dim_count_) break;
       key.dims[i] = dims[i];
@@ -227,7 +227,7 @@ void Op::launch(cuda::Stream stream, std::span<const std::int64_t> dims, std::sp
     if (bucketed_ != 0) round_up(key);
   }
 
-  // While the driver is asked which context is current, the plan comes in from memory that is most likely the one.
+  // Prefetches the plan of the most likely context while the driver is asked for the current one.
   key.context = usual_context_.load(std::memory_order_relaxed);
   const ReadyPlan* plan = table_.find(key);
   if (plan != nullptr) plan->executable.prefetch();
@@ -239,7 +239,7 @@ void Op::launch(cuda::Stream stream, std::span<const std::int64_t> dims, std::sp
   if (!strided_.empty()) check_strides(*plan, dims, args);
 
   const ProfilerRange range(profiler_, [&] { return problem_of(dims).key(); });
-  // Where none is bucketed the plan has them.
+  // Without bucketed dims the plan has the call's dims.
   const std::span<const std::int64_t> of_call = bucketed_ != 0 ? dims : std::span<const std::int64_t>{};
   const int status = plan->placements.empty()
                          ? plan->executable.launch(stream, args, {}, of_call)
@@ -259,7 +259,7 @@ void Op::check_launched(const cuda::Driver& driver, int status, std::span<const 
 
 void Op::preload(std::span<const std::int64_t> dims) {
   process_.require_own_process();
-  static_cast<void>(problem_of(dims));  // refuses dims that are none before they are copied, and before all else
+  static_cast<void>(problem_of(dims));  // refuses wrong dims before they are copied, and before all else
   const cuda::Driver& driver = this->driver();
   PlanKey key;
   key.context = current_context(driver);

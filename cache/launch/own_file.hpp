@@ -5,7 +5,7 @@
 
 namespace tilewright::launch {
 
-/// The file that this code was loaded from: libtilewright.so, or a program that links its parts. Empty: not known.
+/// The file that this code was loaded from: libtilewright.so, or a program that links its parts. Empty if unknown.
 [[nodiscard]] std::filesystem::path own_file();
 
 }  // namespace tilewright::launch

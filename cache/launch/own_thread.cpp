@@ -9,7 +9,7 @@
 namespace tilewright::launch {
 namespace {
 
-/// A thread begins with the signals blocked that its maker has.
+/// A new thread inherits its maker's signal mask.
 class SignalsBlocked {
  public:
   SignalsBlocked() {

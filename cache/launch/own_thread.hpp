@@ -6,8 +6,8 @@
 
 namespace tilewright::launch {
 
-/// Begins a thread of the library's own, which no signal of the application is delivered to: those are for its own
-/// threads. Throws std::system_error when the system has none left; the caller's signals are as they were in any case.
+/// Starts a thread of the library with all signals blocked: signals go to the application's own threads. Throws
+/// std::system_error if the system has no thread left. The caller's signal mask is restored in any case.
 [[nodiscard]] std::thread own_thread(std::function<void()> work);
 
 }  // namespace tilewright::launch

@@ -9,11 +9,11 @@
 
 namespace tilewright::launch {
 
-/// Does something again and again on a thread of its own, until it is destroyed; what it does must not throw.
-/// Destroying it waits for what is being done.
+/// Repeats work on a thread of its own until it is destroyed. The work must not throw. The destructor waits for a
+/// running call.
 class PeriodicTask {
  public:
-  /// An interval of 0: never, and there is no thread.
+  /// An interval of 0 starts no thread.
   PeriodicTask(std::chrono::milliseconds interval, std::function<void()> work);
   ~PeriodicTask();
   PeriodicTask(const PeriodicTask&) = delete;

@@ -15,8 +15,8 @@ constexpr std::size_t kFirstCapacity = 64;
 }  // namespace
 
 std::uint64_t PlanKey::hash(std::size_t count) const noexcept {
-  // A multiply and a shift a word; dims are small numbers and often multiples of powers of two, so the high bits, which
-  // a product mixes best, are folded back each time.
+  // One multiply and one shift per word. Dims are small and often multiples of powers of two, so the well-mixed high
+  // bits of the product are folded back each time.
   constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15U;
   std::uint64_t hash = (context * kOdd) ^ alignment;
   for (std::size_t i = 0; i < count; ++i) {
@@ -26,17 +26,17 @@ std::uint64_t PlanKey::hash(std::size_t count) const noexcept {
   return hash;
 }
 
-/// In the order in which a launch reads it: of an op with two dims, one line of a cache.
+/// In the order in which a launch reads it; with two dims, one cache line.
 struct alignas(64) PlanTable::Entry {
   std::uint64_t hash;
   mutable std::atomic<bool> is_forgotten;
   std::shared_ptr<const ReadyPlan> plan;
   PlanKey key;
 
-  /// Dims beyond the op's are 0 in every key.
+  /// Compares only the op's dims: the others are 0 in all keys.
   [[nodiscard]] bool is_of(const PlanKey& other, std::uint64_t other_hash, std::size_t dims) const noexcept {
     bool same = hash == other_hash && key.context == other.context && key.alignment == other.alignment;
-    // No algorithm of the library, which would make a call into another library of so few.
+    // A plain loop: for so few words, an algorithm would be a call into another library.
     for (std::size_t i = 0; i < dims; ++i) same = same && key.dims[i] == other.dims[i];
     return same;
   }

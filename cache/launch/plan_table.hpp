@@ -10,24 +10,24 @@
 
 #include "cache/base/limits.hpp"
 
-/// The plans of one op, found by shape in a few nanoseconds: an open-addressed table to which plans are added, and in
-/// which a better one may take a plan's place. Any number of threads may look up while one changes it (the callers see
-/// to it that it is one); neither waits for the other, and nothing that a reader may hold is freed before the table. A
-/// plan that is put again costs no memory; only another plan is kept beside it.
+/// The plans of one op, found by shape in a few nanoseconds: an open-addressed table. Plans are added, or replaced by
+/// better ones. Any number of threads may look up while one changes the table; callers ensure that it is one. Neither
+/// waits for the other, and nothing that a reader may hold is freed before the table. The same plan put again costs no
+/// memory; a different one is kept beside the old one.
 namespace tilewright::launch {
 
 struct ReadyPlan;
 
-/// The key of a kept plan. Dims beyond the op's are 0.
+/// The key of a plan. Dims beyond the op's are 0.
 struct PlanKey {
-  /// The CUDA context's id, which no other context of the process has or will have.
+  /// The CUDA context's id, unique in the process.
   std::uint64_t context = 0;
-  /// Three bits a tensor: the power of two, up to 128, that its address and its strides in bytes are multiples of. What
-  /// has no bits of its own shares the last three, which are those of the least aligned.
+  /// Three bits per tensor: log2 of the power of two, up to 128, that divides its address and its strides in bytes.
+  /// From the 21st tensor on all share the last three bits, which hold the least alignment.
   std::uint64_t alignment = 0;
   std::array<std::int64_t, kMostDims> dims{};
 
-  /// Over the first `count` dims: the others are 0 in every key of an op.
+  /// Hashes the first `count` dims: the others are 0 in all keys of an op.
   [[nodiscard, gnu::hot]] std::uint64_t hash(std::size_t count) const noexcept;
 };
 
@@ -39,17 +39,17 @@ class PlanTable {
   PlanTable(const PlanTable&) = delete;
   PlanTable& operator=(const PlanTable&) = delete;
 
-  /// Null when there is none, or when it was forgotten. Takes no lock and allocates nothing.
+  /// Null if the key has no plan or was forgotten. Takes no lock and allocates nothing.
   [[nodiscard, gnu::hot]] const ReadyPlan* find(const PlanKey& key) const noexcept;
-  /// The plan that a key had last, though it was forgotten.
+  /// The key's newest plan, even if it was forgotten.
   [[nodiscard]] std::shared_ptr<const ReadyPlan> last(const PlanKey& key) const noexcept;
-  /// Puts a plan under a key, in the place of the one that it has. One thread at a time.
+  /// Puts a plan under a key, replacing the key's old one. One thread at a time.
   void put(const PlanKey& key, std::shared_ptr<const ReadyPlan> plan);
-  /// From now on nothing is found under a key, until it is put again. One thread at a time.
+  /// Hides a key's plan until the key is put again. One thread at a time.
   void forget(const PlanKey& key) noexcept;
-  /// Under which something is found. One thread at a time.
+  /// The keys with a plan that is not forgotten. One thread at a time.
   [[nodiscard]] std::vector<PlanKey> keys() const;
-  /// Plans that are kept, those whose place another took too. One thread at a time.
+  /// The number of plans kept, replaced ones included. One thread at a time.
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
 
  private:
@@ -57,15 +57,15 @@ class PlanTable {
   struct Slots;
   using Slot = std::atomic<const Entry*>;
   void grow();
-  /// The slot that a key has, or would have.
+  /// The slot that a key has or would take.
   [[gnu::hot]] static Slot& slot_of(const Slots& slots, const PlanKey& key, std::uint64_t hash,
                                     std::size_t dims) noexcept;
 
   std::size_t dims_;
   std::atomic<const Slots*> current_;
-  /// Keys that have an entry.
+  /// The number of keys with an entry.
   std::size_t keys_ = 0;
-  /// All that ever were: a reader may still be in an older one. Together they are twice the newest.
+  /// All tables so far: a reader may still be in an older one. Together they are less than twice the newest.
   std::vector<std::unique_ptr<const Slots>> all_slots_;
   std::vector<std::unique_ptr<const Entry>> entries_;
 };

@@ -16,10 +16,10 @@ namespace tilewright::launch {
 namespace {
 
 constexpr std::size_t kHashDigits = 32;
-/// What keys of builds that the cache does not have begin with.
+/// The prefix of build keys that are not the cache's.
 constexpr std::string_view kCompiledHere = "compiled here: ";
 
-/// "softmax@0f3a…[dtype=bf16]" apart: the spec without the interface, and the interface.
+/// Splits "softmax@0f3a…[dtype=bf16]" into the spec without its interface, and the interface.
 std::pair<std::string, std::string> split_interface(const std::string& text) {
   const std::size_t at = text.find('@');
   const std::size_t bracket = text.find('[');
@@ -41,8 +41,7 @@ std::string sweep_command(const Problem& problem) {
   return text + fmt::format("\" --dtype {}", name(problem.spec.dtype));
 }
 
-/// CUresults that say that this binary is no good here, and nothing about the driver or the context; 0: we ourselves
-/// said so.
+/// CUresults that condemn this binary, but not the driver or the context; 0: an error of our own.
 bool is_of_the_binary(int status) {
   constexpr std::array kStatuses{0,     // empty, or more workspaces than can be launched
                                  200,   // invalid image
@@ -56,7 +55,7 @@ bool is_of_the_binary(int status) {
   return std::ranges::find(kStatuses, status) != kStatuses.end();
 }
 
-/// Of the driver, so that no other binary helps.
+/// True for an error of the driver, which no other binary avoids.
 bool is_of_the_driver(const Error& error) {
   const auto* const device = dynamic_cast<const DeviceError*>(&error);
   return device != nullptr && !is_of_the_binary(device->status());
@@ -97,12 +96,12 @@ Chosen explained(Chosen chosen, const WinnerSource& source, const Problem& probl
   return chosen;
 }
 
-/// Null: it is no matter of choice.
+/// Null: the answer holds no choice.
 const Chosen* chosen_of(const OpIdentity& /*known*/) { return nullptr; }
 const Chosen* chosen_of(const Resolver::Answer& answer) { return &answer.chosen; }
 const Chosen* chosen_of(const Resolver::Resolved& resolved) { return &resolved.chosen; }
 
-/// Why another source may do better than this; nothing: none can.
+/// Why another source may serve better than this; nullopt if none can.
 std::optional<std::string> shortcoming(const WinnerSource& source, const Chosen* given) {
   if (given == nullptr) return std::nullopt;
   const Chosen& chosen = *given;
@@ -119,8 +118,8 @@ std::optional<std::string> shortcoming(const WinnerSource& source, const Chosen*
   return fmt::format("{}; it would serve {} ({})", why, other, match.text());
 }
 
-/// What the cache gives, or the fallback where that fits better, which is told why; where neither serves, what the
-/// cache gave or threw.
+/// The cache's answer, or the fallback's if that fits better. The fallback is told why it is asked. If neither serves,
+/// returns or throws the cache's result.
 template <class Ask>
 auto best_of(Sources& sources, const Ask& ask) {
   const WinnerSource* cache = sources.cache();
@@ -148,13 +147,13 @@ auto best_of(Sources& sources, const Ask& ask) {
     }
   } catch (const Error& failure) {
     if (is_of_the_driver(failure)) throw;
-    // The cache is what was asked for: what is wrong there is told.
+    // The user asked for the cache, so its error is the one reported.
   }
   if (error) std::rethrow_exception(error);
   return *std::move(given);
 }
 
-/// Beside why nobody serves, why the fallback was not asked.
+/// If nothing serves, adds why the fallback was not asked.
 void add_fallback_error(Chosen& chosen, const Sources& sources) {
   if (!chosen.choice && !sources.fallback_error().empty()) chosen.why += ". " + sources.fallback_error();
 }
@@ -194,7 +193,7 @@ Chosen Resolver::choose_from(const WinnerSource& source, const Asked& asked, con
 
 Resolver::Resolved Resolver::resolve(const cuda::Driver& driver, const Asked& asked,
                                      const std::shared_ptr<const ReadyPlan>& last) {
-  // What the cache would have served stays loaded for the shapes around, which it may serve.
+  // A module that the cache loaded stays loaded, even if the fallback serves: it may serve shapes nearby.
   Resolved resolved = best_of(sources_, [&](const WinnerSource& source, const std::string&, const Match* than) {
     return resolve_from(source, driver, asked, last, than);
   });

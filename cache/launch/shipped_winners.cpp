@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder that is not there has none.
+/// Empty if the folder does not exist.
 std::vector<fs::path> caches_of(const fs::path& folder) {
   std::vector<fs::path> caches;
   std::error_code error;

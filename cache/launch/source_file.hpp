@@ -9,36 +9,35 @@
 
 namespace tilewright::launch {
 
-/// A cache or a bundle by its path: opened when it is first needed, and opened again when it has changed. Belongs to
-/// one thread at a time, but for reopen().
+/// A cache or a bundle by its path: opened when first needed, and reopened when it has changed. For one thread at a
+/// time, except reopen().
 class SourceFile {
  public:
-  /// `allow_shared`: also where other users can write it.
+  /// `allow_shared`: even if other users can write it.
   SourceFile(std::filesystem::path path, bool allow_shared);
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
   [[nodiscard]] bool is_open() const noexcept { return source_ != nullptr; }
-  /// Throws CacheError for a file that cannot be opened, is neither a cache nor a bundle, or may be written by others.
+  /// Throws CacheError if the file cannot be opened, is neither a cache nor a bundle, or is writable by others.
   [[nodiscard]] const WinnerSource& get();
 
-  /// Whether opening it again may show something else.
+  /// True if opening it again may show other content.
   [[nodiscard]] bool has_changed() const { return is_open() && source_->changed(); }
   struct Reopened {
     std::unique_ptr<WinnerSource> source;
     std::uint64_t winners_state = 0;
   };
-  /// From any thread, at any time: reads the winners of a large cache for milliseconds. Throws as get().
+  /// From any thread, at any time. Takes milliseconds: reads the winners of a large cache. Throws as get().
   [[nodiscard]] Reopened reopen() const;
-  /// Takes in what was reopened, and gives what was open. True if what is served may be other: a tuner writes all the
-  /// time, and winners seldom.
+  /// Swaps in the reopened file; `reopened` then holds the old one. True if the winners may differ: a tuner writes
+  /// often but changes winners seldom.
   bool exchange(Reopened& reopened);
 
  private:
   std::filesystem::path path_;
   bool allow_shared_;
   std::unique_ptr<WinnerSource> source_;
-  /// The state of `source_`'s winners; 0: not known, as at first, since knowing it would cost each start the reading of
-  /// all winners.
+  /// The state of `source_`'s winners. 0, unknown, at first: finding it would make each start read all winners.
   std::uint64_t winners_state_ = 0;
 };
 

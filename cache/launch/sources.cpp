@@ -63,7 +63,7 @@ Sources::Changes Sources::changes() const {
     return file.has_changed() ? File::changed : File::none;
   };
   Changes changes{.cache = change_of(cache_)};
-  // One that is not open yet and has not failed was never asked for.
+  // A fallback that is neither open nor failed was never needed.
   if (fallback_ && (fallback_->is_open() || !fallback_error_.empty())) changes.fallback = change_of(*fallback_);
   return changes;
 }

@@ -10,29 +10,29 @@
 
 namespace tilewright::launch {
 
-/// The cache that a launcher reads and the fallback, which may serve what the cache cannot: one of them at least can be
-/// used. Belongs to one thread at a time, but for reopen().
+/// A launcher's cache, and the fallback that serves what the cache cannot. At least one of them can be used. For one
+/// thread at a time, except reopen().
 class Sources {
  public:
-  /// Throws CacheError when neither can be used.
+  /// Throws CacheError if neither can be used.
   Sources(std::filesystem::path cache, std::optional<std::filesystem::path> fallback, bool allow_shared);
 
-  /// Null: it cannot be used, as cache_error() says.
+  /// Null if the cache cannot be used; cache_error() says why.
   [[nodiscard]] const WinnerSource* cache() { return cache_.is_open() ? &cache_.get() : nullptr; }
-  /// Opened when it is first needed. Null: there is none, or it cannot be used, as fallback_error() says. Never null
-  /// where cache() is.
+  /// Opened when first needed. Null if there is none or it cannot be used; fallback_error() says why. Not null if
+  /// cache() is null.
   [[nodiscard]] const WinnerSource* fallback();
   [[nodiscard]] const std::string& cache_error() const noexcept { return cache_error_; }
-  /// Empty where there is none.
+  /// Empty if there is no error or no fallback.
   [[nodiscard]] const std::string& fallback_error() const noexcept { return fallback_error_; }
   [[nodiscard]] const std::filesystem::path& path_of(const WinnerSource& source);
   /// For texts: "the cache /home/me/softmax.db".
   [[nodiscard]] std::string title();
-  /// All that they know, those of the cache first.
+  /// The devices of both, the cache's first.
   [[nodiscard]] std::vector<DeviceFacts> devices();
 
-  // Changed files are opened again while others use the open ones, and then taken in at once.
-  /// The files to open again.
+  // Changed files are reopened while others use the open ones, and then swapped in at once.
+  /// The files to reopen.
   struct Changes {
     enum class File { none, changed, was_never_open };
     File cache = File::none, fallback = File::none;
@@ -41,10 +41,10 @@ class Sources {
   struct Reopened {
     std::optional<SourceFile::Reopened> cache, fallback;
   };
-  /// From any thread, at any time. Throws CacheError for a file that can no longer be used; one that never could may
-  /// still not, and a fallback that cannot be used keeps nobody from a new cache.
+  /// From any thread, at any time. Throws CacheError if an open file has become unusable. A file that was never usable
+  /// may stay so, and an unusable fallback does not stop a new cache.
   [[nodiscard]] Reopened reopen(const Changes& changes) const;
-  /// True if what is served may be other. Gives what was open, which is not to be closed while others wait.
+  /// True if the winners may differ. `reopened` then holds the old files: do not close them while others wait.
   [[nodiscard]] bool exchange(Reopened& reopened);
 
  private:

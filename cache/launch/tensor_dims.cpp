@@ -14,21 +14,21 @@ namespace tilewright::launch {
 
 namespace {
 
-/// A dim whose value is known, and the tensor that it was read from.
+/// A dim's value, if known, and the tensor that it was read from.
 struct KnownDim {
   std::optional<std::int64_t> value;
   std::string source;
 };
 
-/// An extent of a tensor: what it is, and what the definition says that it is.
+/// An extent of a tensor: its value, and its formula in the definition.
 struct Extent {
   const Argument* argument;
   const Formula* formula;
   std::int64_t value;
 };
 
-/// The names of a problem whose dims are partly known: those that are not have the value of a guess, and are noted when
-/// a formula reads them (of `select(layout == 'tn', k, m)` one).
+/// The names of a problem with some dims unknown. These have a guessed value, and are noted when a formula reads them:
+/// `select(layout == 'tn', k, m)` reads one.
 class GuessScope : public Scope {
  public:
   GuessScope(const OpSpec& spec, const OpInterface& interface, const std::vector<KnownDim>& dims, std::int64_t guess)
@@ -44,7 +44,7 @@ class GuessScope : public Scope {
     return ProblemScope(problem_).find(name);
   }
   [[nodiscard]] std::vector<std::string> names() const override { return ProblemScope(problem_).names(); }
-  /// The dims whose guesses were read.
+  /// The unknown dims that were read.
   [[nodiscard]] const std::set<std::string>& guessed() const noexcept { return guessed_; }
 
  private:
@@ -99,7 +99,7 @@ class Solver {
     return fmt::format("{}", fmt::join(texts, ", "));
   }
 
-  /// Learns the one unknown dim of an extent that grows evenly with it; false when there is nothing to learn.
+  /// Solves for the one unknown dim of an extent that is linear in it; false if nothing is learned.
   bool take(const Extent& extent) {
     const GuessScope one(spec_, interface_, dims_, 1);
     const GuessScope two(spec_, interface_, dims_, 2);

@@ -9,8 +9,8 @@
 #include "cache/model/interface.hpp"
 #include "cache/model/problem.hpp"
 
-/// From the extents of a call's tensors to the dims of the op, for languages whose tensors know their shapes. Functions
-/// without state.
+/// From the extents of a call's tensors to the op's dims, for languages whose tensors know their shapes. Stateless
+/// functions.
 namespace tilewright::launch {
 
 /// An argument of a call. A scalar has no extents.
@@ -19,11 +19,10 @@ struct TensorShape {
   std::span<const std::int64_t> extents;
 };
 
-/// The dims, in the op's order, with which every argument has the extents that the definition gives it. A tensor of
-/// more extents than that is taken as one whose leading extents are multiplied: {batch, rows, cols} as {batch · rows,
-/// cols}. `arguments` are those of every call of the op, in call order. Throws UsageError when a tensor has fewer
-/// extents, when tensors disagree (the text says which, and where the dim comes from), and when a dim is < 1 or cannot
-/// be told from them.
+/// The dims, in the op's order, that give each argument the extents of its definition. If a tensor has more extents,
+/// its leading ones are multiplied: {batch, rows, cols} is {batch · rows, cols}. `arguments` are a call's tensors, in
+/// call order. Throws UsageError if a tensor has fewer extents, if tensors disagree (the text says which, and where the
+/// dim comes from), or if a dim is < 1 or does not follow from them.
 [[nodiscard]] std::vector<std::int64_t> dims_of_tensors(const OpSpec& spec, const OpInterface& interface,
                                                         std::span<const TensorShape> arguments);
 

@@ -15,7 +15,7 @@ namespace {
 /// CU_STREAM_LEGACY, the other name of a null stream.
 constexpr std::uintptr_t kLegacyStream = 1;
 
-/// Grows by half again at least, so that a shape that grows step by step does not leave a buffer at each step.
+/// Grows by at least half, so that a slowly growing shape does not leave a buffer at each step.
 std::size_t next_size(const std::vector<cuda::Buffer>& buffers, std::size_t needed) {
   const std::size_t last = buffers.empty() ? 0 : buffers.back().bytes();
   return std::max(needed, last + last / 2);
@@ -25,7 +25,7 @@ bool is_enough(const std::vector<cuda::Buffer>& buffers, std::size_t needed) {
   return needed == 0 || (!buffers.empty() && buffers.back().bytes() >= needed);
 }
 
-/// Clears a new buffer on a stream of its own: the caller's may be capturing, and the clearing is not the graph's.
+/// Clears a new buffer on a stream of its own: the caller's may be capturing, and the graph must not hold the clearing.
 void clear(const cuda::Driver& driver, const cuda::Buffer& buffer) {
   const cuda::OwnedStream aside(driver);
   driver.call("clearing a workspace", driver.table().memset_d8_async, buffer.address(), static_cast<unsigned char>(0),
@@ -81,7 +81,7 @@ Workspaces::Memory& Workspaces::memory_of_capture(const cuda::Driver& driver, co
   Memory& memory = memory_at(key);
   const std::lock_guard launching(memory.mutex);
   if (!memory.graph_gone) {
-    // Once a graph; where the driver cannot tell, its memory stays its own.
+    // Once per graph. If the driver cannot tell, the graph's memory is not reused.
     cuda::GraphGone gone = cuda::watch_graph(driver, graph);
     const std::lock_guard lock(mutex_);
     memory.graph_gone = std::move(gone);
@@ -97,7 +97,7 @@ void Workspaces::reserve(const cuda::Driver& driver, std::uint64_t context, cons
     memory = take_unused(context);
   }
   if (!memory) memory = std::make_unique<Memory>();
-  // Launches that find no spare meanwhile allocate for themselves.
+  // Launches that find no spare meanwhile allocate their own.
   provide(driver, plan, *memory);
   const std::lock_guard lock(mutex_);
   spares_[context] = std::move(memory);
@@ -113,7 +113,7 @@ Workspaces::Memory& Workspaces::memory_of(const cuda::Driver& driver, std::uint6
   int is_capturing = 0;
   unsigned long long id = 0;
   cuda::Graph graph = nullptr;
-  // The legacy default stream cannot be captured, and may not even be asked while another is.
+  // The legacy default stream cannot be captured. Asking it while another captures is an error.
   if (handle > kLegacyStream) {
     driver.call("asking whether the stream is capturing", driver.table().stream_get_capture_info, stream, &is_capturing,
                 &id, &graph, static_cast<const void**>(nullptr), static_cast<std::size_t*>(nullptr));
@@ -141,7 +141,7 @@ Workspaces::Addresses Workspaces::own_addresses(const cuda::Driver& driver, cons
                                                 cuda::Stream stream) {
   provide(driver, plan, memory);
   if (plan.zeroed_bytes > 0 && memory.zeros_are_spoilt) {
-    // In the stream, behind what the failed launch has begun.
+    // In the stream, after the failed launch's work.
     const cuda::Buffer& buffer = memory.zeroed.back();
     driver.call("clearing a workspace", driver.table().memset_d8_async, buffer.address(), static_cast<unsigned char>(0),
                 buffer.bytes(), stream);
@@ -163,7 +163,7 @@ Workspaces::Addresses Workspaces::given_addresses(const cuda::Driver& driver, co
     throw UsageError(fmt::format("the launch needs {} bytes of workspace; tw_set_workspace gave {} for this stream",
                                  needed, memory.given_bytes));
   }
-  // One launch's scratch is where another's zeros are, so these are cleared each time here.
+  // A launch's scratch may overlap another's zeros, so these are cleared each time.
   const cuda::Address scratch = memory.given;
   const cuda::Address zeroed = scratch + plan.scratch_bytes;
   if (plan.zeroed_bytes > 0) {

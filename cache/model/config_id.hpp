@@ -9,7 +9,7 @@
 
 #include "cache/model/config.hpp"
 
-/// A config of one version of its implementation's source, as trials, binaries and losses name it. A value, hashed.
+/// A config of one version of its implementation's source. Trials, binaries and losses name it so. A hashable value.
 namespace tilewright {
 
 struct ConfigId {

@@ -12,7 +12,7 @@
 namespace tilewright {
 namespace {
 
-/// What formulas may ask of a device.
+/// A fact that formulas may name.
 struct Fact {
   std::string_view name;
   std::int64_t (*of)(const DeviceFacts&) noexcept;

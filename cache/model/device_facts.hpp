@@ -9,7 +9,7 @@
 #include <vector>
 
 /// The facts of a GPU or of the emulator (`cpu`) that decide a config's legality and speed. Trials are stored under the
-/// fingerprint; chips of one model share it, so a trial also keeps its GPU's UUID.
+/// fingerprint. Chips of one model share it, so a trial also keeps its GPU's UUID.
 namespace tilewright {
 
 struct DeviceFacts {
@@ -30,25 +30,25 @@ struct DeviceFacts {
   [[nodiscard]] bool is_cpu() const noexcept { return compute_capability == 0; }
   /// `NVIDIA H200 (sm_90, 132 SMs, 140 GiB, 6144-bit)`, or `cpu`.
   [[nodiscard]] std::string fingerprint() const;
-  /// NVRTC's target: "sm_90a" where the chip has an architecture-specific target, else "sm_80"…; "cpu".
+  /// NVRTC's target: "sm_90a" if the chip has an architecture-specific target, else "sm_80"…; "cpu".
   [[nodiscard]] std::string arch() const;
-  /// True when code of an implementation that requires `sm_XX[a]` runs here; the emulator runs all but "a" targets, and
-  /// what requires nothing (empty) runs everywhere. Throws UsageError for text that is not an architecture.
+  /// True if code of an implementation that requires `sm_XX[a]` runs here. The emulator runs all but "a" targets; an
+  /// empty requirement runs everywhere. Throws UsageError if the text is not an architecture.
   [[nodiscard]] bool supports(std::string_view requires_arch) const;
-  /// The value of a formula's name (`sm_count`, `l2_bytes`, `shared_per_block_optin`, `compute_capability`…).
+  /// A fact by its name in formulas (`sm_count`, `l2_bytes`, `shared_per_block_optin`, `compute_capability`…).
   [[nodiscard]] std::optional<std::int64_t> find(std::string_view fact_name) const noexcept;
-  /// The names that `find` knows.
+  /// The names that find() knows.
   [[nodiscard]] static const std::vector<std::string>& names();
 
   friend bool operator==(const DeviceFacts&, const DeviceFacts&) = default;
 };
 
-/// The emulator's facts: limits as on sm_90, so that a config's legality there is its legality on a GPU. Few SMs and a
-/// small L2, so that persistent grids and cold measurements stay affordable on a CPU; its memory is not limited (0).
+/// The emulator's facts. Limits are those of sm_90, so a config's legality is the same as on a GPU. Few SMs and a small
+/// L2 keep persistent grids and cold measurements affordable on a CPU. Memory is not limited (0).
 [[nodiscard]] DeviceFacts emulator_facts();
 
 [[nodiscard]] nlohmann::json to_json(const DeviceFacts& facts);
-/// Throws CacheError when the text is not a device's facts.
+/// Throws CacheError if the JSON is not a device's facts.
 [[nodiscard]] DeviceFacts device_facts_from_json(const nlohmann::json& json);
 
 }  // namespace tilewright

@@ -11,10 +11,10 @@
 namespace tilewright {
 namespace {
 
-/// Formulas that a search may evaluate.
+/// The most formulas that a search evaluates.
 constexpr int kMostTries = 100'000;
 
-/// Why the formula is not met; empty where it is.
+/// Why the formula does not hold; empty if it does.
 std::string broken(const Formula& formula, const Scope& scope) {
   try {
     if (formula.truth(scope)) return {};
@@ -24,7 +24,7 @@ std::string broken(const Formula& formula, const Scope& scope) {
   }
 }
 
-/// What a dim may be in the place of `wanted`, the best first.
+/// Values to try for a dim, `wanted` first.
 std::vector<std::int64_t> stand_ins(std::int64_t wanted) {
   std::vector<std::int64_t> all{wanted};
   const auto add = [&](std::int64_t value) {
@@ -38,7 +38,7 @@ std::vector<std::int64_t> stand_ins(std::int64_t wanted) {
   return all;
 }
 
-/// Chooses dims one after the other; a formula is judged as soon as its dims have values.
+/// Chooses dims one after the other; a formula is evaluated as soon as its dims have values.
 class Search {
  public:
   Search(const OpSpec& spec, const OpInterface& interface, std::span<const std::int64_t> dims)
@@ -80,7 +80,7 @@ class Search {
   const OpInterface& interface_;
   std::span<const std::int64_t> wanted_;
   Problem problem_;
-  /// By formula: the last dim that it mentions.
+  /// For each formula, the last dim that it mentions.
   std::vector<std::size_t> known_after_;
   int tries_ = 0;
 };

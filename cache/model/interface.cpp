@@ -26,8 +26,8 @@ std::vector<std::string> texts_of(const std::vector<Formula>& formulas, FormulaT
   return texts;
 }
 
-// Names are sorted, so that equal interfaces give equal text. What there is none of is left out where interfaces had a
-// hash before there could be any.
+// Names are sorted, so that equal interfaces have equal texts. Fields added later are left out if they are empty, so
+// that older hashes stay the same.
 
 JsonText argument_text(const Argument& argument, FormulaText text_of) {
   JsonText json;
@@ -115,7 +115,7 @@ std::int64_t OpInterface::planned_extent(std::size_t index, std::int64_t extent)
 }
 
 std::string OpInterface::hash() const {
-  // The number is to be raised should what is hashed ever change its meaning.
+  // Raise the number if the meaning of the hashed text changes.
   return content_hash("interface 1 " +
                       interface_text(*this, [](const Formula& formula) { return formula.canonical(); }));
 }

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-/// Reads the texts that name things, `softmax[dtype=bf16]{rows=8,cols=100}` and `onchip{vec=4}`: a word, then lists of
-/// `name=value` in brackets. Spaces between the parts do not count. Short-lived, on one thread.
+/// Reads texts that name things, `softmax[dtype=bf16]{rows=8,cols=100}` and `onchip{vec=4}`: a word, then lists of
+/// `name=value` in brackets. Spaces between the parts are ignored. Short-lived, for one thread.
 namespace tilewright {
 
 class KeyReader {
@@ -20,21 +20,21 @@ class KeyReader {
     std::size_t value_at = 0;
   };
 
-  /// `what` names the text in messages: "shape key", "config". Both must outlive the reader.
+  /// `what` names the text in messages: "shape key", "config". `what` and `text` must outlive the reader.
   KeyReader(std::string_view what, std::string_view text) : what_(what), text_(text) {}
 
-  /// Letters, digits and underscores. Throws UsageError that `expected` is missing.
+  /// Reads letters, digits and underscores. Throws UsageError "expected …" with `expected` if there are none.
   [[nodiscard]] std::string word(std::string_view expected);
-  /// True when the next character is `c`.
+  /// True if the next character is `c`.
   [[nodiscard]] bool next_is(char c);
-  /// The pairs of a list that begins with `open` and ends with `close`; none when the next character is not `open`.
-  /// Throws UsageError for a list that is not closed, an empty name or value, and a name given twice.
+  /// The pairs of a list between `open` and `close`; empty if the next character is not `open`. Throws UsageError for
+  /// an unclosed list, an empty name or value, and a repeated name.
   [[nodiscard]] std::vector<Pair> pairs(char open, char close);
-  /// Throws UsageError unless the text ends here.
+  /// Throws UsageError if the text does not end here.
   void end();
 
   [[nodiscard]] std::size_t offset() const noexcept { return at_; }
-  /// Throws UsageError: the text, the column of `offset`, the message, the hint.
+  /// Throws UsageError with the text, the column of `offset`, the message and the hint.
   [[noreturn]] void fail(std::size_t offset, std::string_view message, std::string_view hint = {}) const;
 
  private:

@@ -3,10 +3,10 @@
 
 #include "cache/model/records.hpp"
 
-/// The configs of a winner's problem that a bound of trials or time left untried.
+/// Configs of a winner's problem that a bound of trials or time left untried.
 namespace tilewright {
 
-/// The reason in Selection::pruned for which they are counted.
+/// Their reason in Selection::pruned.
 inline constexpr const char* kNotReached = "not reached within the bound of trials or time";
 
 /// The number of considered configs that were not reached.

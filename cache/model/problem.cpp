@@ -20,7 +20,7 @@ constexpr std::string_view kDtype = "dtype";
 
 struct DimReading {
   std::int64_t value = 0;
-  /// Empty when the value is right.
+  /// Empty if the value is valid.
   std::string mistake;
 };
 
@@ -57,7 +57,7 @@ DType read_dtype(const KeyReader& reader, const KeyReader::Pair& pair, const OpI
   reader.fail(pair.value_at,
               exists ? fmt::format("{} does not take dtype '{}'", interface.op, pair.value)
                      : fmt::format("unknown dtype '{}'", pair.value),
-              // Of types that exist, the nearest spelling says nothing.
+              // If the type exists, the nearest spelling is no help.
               exists ? fmt::format("; it takes {}", fmt::join(known, ", ")) : suggestion(pair.value, known));
 }
 

@@ -26,7 +26,7 @@ nlohmann::json json_of(const TensorMapRecipe& map) {
                       {"box", texts_of(map.box)},
                       {"strides", texts_of(map.strides)},
                       {"swizzle", map.swizzle.text()}};
-  // Left out where they are not used: programs from before they were there read such maps.
+  // Left out if unused: older programs can then read the map.
   if (map.tf32 != Formula()) json["tf32"] = map.tf32.text();
   if (!map.stride_scalars.empty()) json["stride_scalars"] = map.stride_scalars;
   if (map.workspace.empty()) {
@@ -179,7 +179,7 @@ nlohmann::json to_json(const ImplementationRecipe& recipe) {
                       {"maps", array_of(recipe.maps)},
                       {"workspaces", array_of(recipe.workspaces)},
                       {"kernels", array_of(recipe.kernels)}};
-  // Left out where there are none: programs from before they were there read such recipes.
+  // Left out if empty: older programs can then read the recipe.
   for (const auto& [dim, cover] : recipe.covers) json["covers"][dim] = cover.text();
   if (!recipe.values.empty()) json["values"] = array_of(recipe.values);
   return json;

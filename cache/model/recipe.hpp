@@ -13,8 +13,8 @@
 #include "cache/model/formula/formula.hpp"
 
 /// The constraints and launch formulas of an implementation, as text that outlives the definition file. The store keeps
-/// it beside the binaries, and both tuner and launch library plan from it (cache/plan/plan.hpp). Everything that needs
-/// a compiler (source, space) stays with the tuner.
+/// it beside the binaries; tuner and launch library both plan from it (cache/plan/plan.hpp). Source and space, which
+/// need a compiler, stay with the tuner.
 namespace tilewright {
 
 /// One parameter of a kernel, in the order of its signature: "ptr:x", "dim:rows", "scalar:eps", "map:a", "workspace:p",
@@ -26,12 +26,12 @@ struct KernelParam {
   friend bool operator==(const KernelParam&, const KernelParam&) = default;
 };
 
-/// "ptr:x", both ways; nothing when the text has no colon, another kind or no name.
+/// Convert a parameter to "ptr:x" and back; nullopt if the text has no colon, an unknown kind or no name.
 [[nodiscard]] std::string text(const KernelParam& param);
 [[nodiscard]] std::optional<KernelParam> kernel_param_from(std::string_view text);
 
-/// A TMA tensor map over an argument, or over a workspace that an earlier kernel of the config has filled; extents, box
-/// and strides fastest dimension first, as cuTensorMapEncodeTiled has it.
+/// A TMA tensor map over an argument, or over a workspace that an earlier kernel of the config fills. Extents, box and
+/// strides have the fastest dimension first, as in cuTensorMapEncodeTiled.
 struct TensorMapRecipe {
   std::string name;
   /// Empty: over the workspace.
@@ -42,21 +42,21 @@ struct TensorMapRecipe {
   std::vector<Formula> strides;
   /// 0 (none), 32, 64 or 128 bytes.
   Formula swizzle;
-  /// Other than 0: elements of fp32 are rounded to tf32 when they are copied.
+  /// Not 0: fp32 elements are rounded to tf32 when they are copied.
   Formula tf32;
   /// Empty: over the argument.
   std::string workspace = {};
-  /// The type of a workspace's elements; nothing: the op's dtype. An argument has a type of its own.
+  /// The type of a workspace's elements; nullopt: the op's dtype. An argument has its own type.
   std::optional<DType> type = std::nullopt;
-  /// In the place of `strides`: the scalar arguments, those of the argument's own strides, that are the strides between
+  /// Instead of `strides`: the scalar arguments, among the argument's own strides, that hold the strides between
   /// neighbours of dimensions 1…, in elements.
   std::vector<std::string> stride_scalars = {};
   friend bool operator==(const TensorMapRecipe&, const TensorMapRecipe&) = default;
 };
 
-/// Device memory that kernels of one launch share, brought by the launcher.
+/// Device memory that the kernels of one launch share; the launcher provides it.
 struct WorkspaceRecipe {
-  /// When it is set to zeros: never, once after it is allocated, or before each launch.
+  /// When it is zeroed: never, once after its allocation, or before each launch.
   enum class Zero : std::uint8_t { never, once, each };
   std::string name;
   Formula bytes;
@@ -64,7 +64,7 @@ struct WorkspaceRecipe {
   friend bool operator==(const WorkspaceRecipe&, const WorkspaceRecipe&) = default;
 };
 
-/// A whole number that the host computes for kernels: 64 bits, the same for all launches of a problem.
+/// A 64-bit integer that the host computes for kernels, the same for all launches of a problem.
 struct ValueRecipe {
   std::string name;
   Formula value;
@@ -78,16 +78,16 @@ struct ValueRecipe {
 struct KernelRecipe {
   /// Name of the kernel template in the source.
   std::string entry;
-  /// The kernel is launched only where this is true; unless said otherwise, everywhere.
+  /// The kernel is launched only if this is true.
   Formula when = Formula::parse("true");
   std::vector<KernelParam> params;
-  /// One to three formulas each; x first. `resident_blocks` and `max_active_clusters` may stand in `grid` alone.
+  /// One to three formulas each; x first. Only `grid` may use `resident_blocks` and `max_active_clusters`.
   std::vector<Formula> grid;
   std::vector<Formula> block;
   Formula shared_bytes;
   /// Empty: no cluster.
   std::vector<Formula> cluster;
-  /// A cluster of more than 8 blocks.
+  /// Allows a cluster of more than 8 blocks.
   bool nonportable_cluster = false;
   /// Programmatic dependent launch on the kernel before it in this config; ignored for the first.
   bool pdl = false;
@@ -96,16 +96,16 @@ struct KernelRecipe {
 
 struct ImplementationRecipe {
   std::string name;
-  /// Least architecture: "sm_80", or "sm_90a" (exactly that chip); empty: any.
+  /// The least architecture: "sm_80", or "sm_90a" (exactly that chip); empty: any.
   std::string requires_arch;
   /// In the definition's order: the order of a config's canonical text.
   std::vector<std::string> parameters;
   std::vector<Formula> constraints;
-  /// Dims that are compile-time constants of a config with static_dims = 1.
+  /// Dims that are compile-time constants in a config with static_dims = 1.
   std::vector<std::string> specialize;
-  /// The elements of a dim that a block works on, idle lanes included; a dim that is not named is not padded.
+  /// The elements of a dim that one block covers, idle lanes included; a dim without an entry is not padded.
   std::map<std::string, Formula> covers;
-  /// Bytes of alignment that an argument's address must have; arguments not named need their element's size.
+  /// Bytes of alignment that an argument's address needs, if more than the interface asks.
   std::map<std::string, Formula> align;
   std::vector<TensorMapRecipe> maps;
   std::vector<WorkspaceRecipe> workspaces;
@@ -114,10 +114,10 @@ struct ImplementationRecipe {
   friend bool operator==(const ImplementationRecipe&, const ImplementationRecipe&) = default;
 };
 
-/// Reading what was written gives an equal recipe; instead of their places in a file, its formulas then name the field
-/// that they stand in ("recipe of onchip: constraints[0]").
+/// Reads back as an equal recipe; instead of their places in a file, its formulas then name their field ("recipe of
+/// onchip: constraints[0]").
 [[nodiscard]] nlohmann::json to_json(const ImplementationRecipe& recipe);
-/// Throws CacheError when the text is not a recipe: a field missing, unknown, or of another kind.
+/// Throws CacheError if the JSON is not a recipe: a field is missing, unknown, or of another kind.
 [[nodiscard]] ImplementationRecipe recipe_from_json(const nlohmann::json& json);
 
 }  // namespace tilewright

@@ -11,7 +11,7 @@ namespace {
 template <class Enum, std::size_t Count>
 using Names = std::array<std::pair<Enum, std::string_view>, Count>;
 
-// The words of the schema's CHECK constraints: they never change.
+// The words of the schema's CHECK constraints: they must not change.
 constexpr Names<TrialStatus, 7> kStatusNames{{{TrialStatus::ok, "ok"},
                                               {TrialStatus::compile_failed, "compile_failed"},
                                               {TrialStatus::exceeds_limits, "exceeds_limits"},

@@ -18,7 +18,7 @@
 /// The rows of the cache, as values. Times are nanoseconds, sizes bytes, moments seconds since 1970 (UTC).
 namespace tilewright {
 
-/// The end of a config's trial on a problem. Failures are kept, so that nothing is tried twice; so are configs that
+/// The outcome of a config's trial on a problem. Failures are kept, so that nothing is tried twice; so are configs that
 /// were not tried, with the reason.
 enum class TrialStatus : std::uint8_t {
   ok,
@@ -27,9 +27,9 @@ enum class TrialStatus : std::uint8_t {
   wrong_result,
   timed_out,
   crashed,
-  pruned,  ///< not tried: a model, or what the compiler said of it, tells that it cannot win
+  pruned,  ///< not tried: a model, or the compiler's facts, say that it cannot win
 };
-/// It was tried, and is not ok.
+/// True if the config was tried and is not ok.
 [[nodiscard]] constexpr bool is_failure(TrialStatus status) noexcept {
   return status != TrialStatus::ok && status != TrialStatus::pruned;
 }
@@ -41,27 +41,27 @@ enum class MeasureMode : std::uint8_t { cold, hot, events };
 [[nodiscard]] std::string_view name(MeasureMode mode) noexcept;
 [[nodiscard]] std::optional<MeasureMode> measure_mode_from(std::string_view name) noexcept;
 
-/// How long a search looked at a config.
+/// How long a search measured a config.
 enum class LookLength : std::uint8_t {
-  brief,  ///< a round or two, to see whether it is worth more
+  brief,  ///< a round or two, to see whether more is worthwhile
   whole,  ///< by the stop rule
   final,  ///< by the stop rule, in turns with the other leaders of its problem
 };
 [[nodiscard]] std::string_view name(LookLength length) noexcept;
 [[nodiscard]] std::optional<LookLength> look_length_from(std::string_view name) noexcept;
 
-/// The versions that made a binary or a trial. A winner of another driver or compiler than those at hand is stale.
+/// The versions that made a binary or a trial. A winner is stale if its driver or compiler is not the one at hand.
 struct Versions {
-  /// CUDA driver's version as the driver API gives it (13000), 0 on the emulator.
+  /// The CUDA driver's version as the driver API gives it (13000); 0 on the emulator.
   int driver = 0;
   /// "NVRTC 13.0" or "g++ 12.2.0".
   std::string compiler;
-  /// Tilewright's version: evidence alone, since a change of a kernel changes the implementation's hash.
+  /// Tilewright's version, for information: a changed kernel changes its implementation's hash.
   std::string tilewright;
   friend bool operator==(const Versions&, const Versions&) = default;
 };
 
-/// Whether a time of one stands for the other.
+/// True if a time under one is valid under the other.
 [[nodiscard]] inline bool same_tools(const Versions& a, const Versions& b) noexcept {
   return a.driver == b.driver && a.compiler == b.compiler;
 }
@@ -79,12 +79,12 @@ struct KernelFacts {
   friend bool operator==(const KernelFacts&, const KernelFacts&) = default;
 };
 
-/// One compile, kept by its key (source, implementation, arch, compiler, options), failures included.
+/// One compile, failures included, kept by its key (source, implementation, arch, compiler, options).
 struct Build {
   /// 32 hexadecimal digits.
   std::string key;
   bool ok = false;
-  /// Content hash of the binary; empty when the compile failed.
+  /// Content hash of the binary; empty if the compile failed.
   std::string binary_hash;
   std::vector<KernelFacts> kernels;
   /// The compiler's whole output.
@@ -92,14 +92,14 @@ struct Build {
   std::string compiler;
   std::string arch;
   double milliseconds = 0;
-  // For a timeline of the sweep that compiled it, where that is known: the compiler of that sweep, from 0, and when it
-  // began, in microseconds since 1970.
+  // For a timeline of the sweep that compiled it, if known: the number of the compiler in that sweep, from 0, and its
+  // start in microseconds since 1970.
   std::int64_t sweep = 0;
   std::optional<int> worker{};
   std::optional<std::int64_t> began_us{};
 };
 
-/// Readings of the device around a trial; absent where NVML gives none.
+/// Readings of the device around a trial; absent if NVML gives none.
 struct DeviceReadings {
   std::optional<int> sm_clock_mhz;
   std::optional<int> memory_clock_mhz;
@@ -107,7 +107,7 @@ struct DeviceReadings {
   std::optional<int> power_mw;
   /// Bits of nvmlClocksEventReasons seen during the trial.
   std::optional<std::uint64_t> throttle_reasons;
-  /// Processes that compute on the GPU besides this one. Not stored: what it means for a trial is its reason.
+  /// Other processes that compute on the GPU. Not stored: the trial's reason tells their effect.
   std::optional<int> other_processes{};
 };
 
@@ -118,18 +118,17 @@ struct Timing {
   double low_ns = 0;
   double high_ns = 0;
   double min_ns = 0;
-  /// Nanoseconds a launch, one value a round.
+  /// Nanoseconds per launch, one value per round.
   std::vector<double> rounds_ns;
-  /// Launches in one round, and input sets rotated over.
+  /// Launches per round, and input sets in rotation.
   int launches_per_round = 0;
   int input_sets = 0;
-  /// The same graph of empty kernels: the device's floor.
+  /// The time of the same graph with empty kernels: the device's floor.
   double floor_ns = 0;
-  // Of the device, while it was taken, and what disturbed it in words (empty: nothing). Stored with the trial that it
-  // is of.
+  // The device's readings during the measurement, and its disturbance in words (empty: none). Stored with the trial.
   DeviceReadings readings{};
   std::string disturbed{};
-  /// Within 2× of the floor: the time is the launch's, not the kernel's.
+  /// True within 2× of the floor: the time is the launch's, not the kernel's.
   [[nodiscard]] bool launch_bound() const noexcept { return floor_ns > 0 && median_ns < 2 * floor_ns; }
 };
 
@@ -141,15 +140,15 @@ struct Accuracy {
   double norm_relative = 0;
 };
 
-/// When a device worked for a trial, for a timeline of its sweep: one phase right behind the other. Microseconds.
+/// When a device worked for a trial, in microseconds, for a timeline of its sweep. Phases follow without gaps.
 struct Phases {
   /// Since 1970.
   std::int64_t began_us = 0;
-  /// Inputs and reference of its problem; 0: they were there.
+  /// Making the problem's inputs and reference; 0: they existed.
   std::int64_t set_up_us = 0;
-  /// Loading included. A config that hung counts until it was given up.
+  /// Loading and verifying. A config that hung counts until it was given up.
   std::int64_t verify_us = 0;
-  /// Measuring; in a final, of all configs that met in it.
+  /// Measuring; in a final, of all its configs.
   std::int64_t measure_us = 0;
   friend bool operator==(const Phases&, const Phases&) = default;
 };
@@ -158,29 +157,29 @@ struct Phases {
 struct Trial {
   std::int64_t id = 0;
   TrialStatus status = TrialStatus::ok;
-  /// Why, in words; of one that was pruned with the figures. Of one that is ok: what disturbed its measurement and
-  /// could not be kept away; empty when nothing did.
+  /// The reason in words; with the figures if the config was pruned. If it is ok: the disturbance of its measurement
+  /// that could not be avoided; empty if there was none.
   std::string reason;
   Config config;
   MeasureMode mode = MeasureMode::cold;
   LookLength look = LookLength::whole;
-  /// Every number in it finite.
+  /// All its numbers are finite.
   std::optional<Timing> timing;
-  /// May hold NaN and infinity: a wrong result does.
+  /// May hold NaN and infinity, as a wrong result does.
   std::optional<Accuracy> accuracy;
   DeviceReadings readings;
   /// "GPU-…", empty on the emulator.
   std::string gpu_uuid;
   Versions versions;
-  /// Build that it ran; empty when there is none.
+  /// The build that it ran; empty if there is none.
   std::string build_key;
   std::int64_t sweep = 0;
   std::int64_t measured_at = 0;
-  /// Nothing where the device did nothing, or that is not known.
+  /// nullopt if the device did nothing, or if the times are unknown.
   std::optional<Phases> phases{};
 };
 
-/// Why a row stands in the table of winners.
+/// The reason for a row in the table of winners.
 enum class WinnerRole : std::uint8_t {
   best,     ///< fastest of all; serves exactly this problem
   dynamic,  ///< fastest of those without specialised dims; may serve other shapes
@@ -189,7 +188,7 @@ enum class WinnerRole : std::uint8_t {
 [[nodiscard]] std::string_view name(WinnerRole role) noexcept;
 [[nodiscard]] std::optional<WinnerRole> winner_role_from(std::string_view name) noexcept;
 
-/// Under which conditions the fastest is served (docs/measuring.md): `burst`, where the power limit is not reached, or
+/// The conditions under which the fastest is chosen (docs/measuring.md): `burst`, below the power limit, or
 /// `sustained`, after a second of load.
 enum class Regime : std::uint8_t { burst, sustained };
 [[nodiscard]] std::string_view name(Regime regime) noexcept;
@@ -201,7 +200,7 @@ struct Sustained {
   double median_ns = 0;
   double low_ns = 0;
   double high_ns = 0;
-  /// Right afterwards; 0 where unknown.
+  /// Read right after the measurement; 0 if unknown.
   int sm_clock_mhz = 0;
   int power_mw = 0;
   std::uint64_t throttle_reasons = 0;
@@ -210,30 +209,30 @@ struct Sustained {
 
 /// How a winner was chosen among the configs of its problem (docs/tuning.md).
 struct Selection {
-  /// The regime that ranked the finalists. The trial, its time and its interval are of burst in either.
+  /// The regime that ranked the finalists. The trial, its time and its interval are of burst in both.
   Regime regime = Regime::burst;
-  /// The finalists under load, fastest first; empty where that was never asked.
+  /// The finalists' times under load, fastest first; empty if they were not measured.
   std::vector<Sustained> sustained;
-  /// Timed in turns with the winner at the end; the winner included. 0: there was no final.
+  /// Configs timed in turns at the end, the winner included. 0: there was no final.
   int finalists = 0;
-  /// Finalists kept without their rounds, from before schema 7: their times stand, the final cannot be judged anew.
+  /// Finalists stored without rounds, before schema 7: their times are valid, but the final cannot be judged again.
   int without_rounds = 0;
   /// 95 % interval of the runner-up's time over the winner's, from the rounds of the final; 0: there was no final.
   double margin_low = 0;
   double margin_high = 0;
-  /// Configs that could not be told apart from the fastest, without the winner, fastest first.
+  /// Configs that cannot be told apart from the fastest, without the winner, fastest first.
   std::vector<Config> tied;
-  /// The shape key of the neighbour whose winner decided a tie; empty: the definition's order did.
+  /// The shape key of the neighbour whose winner broke a tie; empty: the definition's order did.
   std::string tie_broken_by;
-  /// Configs that were not looked at, or not to the end, by reason.
+  /// Configs that were not measured, or not fully, by reason.
   std::map<std::string, int> pruned;
-  /// Points of the space that are no configs for the problem on the device, and not considered, by the rule that
-  /// forbids them: a constraint of the definition, or a limit of the device.
+  /// Points of the space that are no legal configs for the problem on the device and were not considered, by the rule
+  /// that forbids them: a constraint of the definition, or a limit of the device.
   std::map<std::string, std::int64_t> forbidden{};
-  /// Seconds since 1970; 0: before this was recorded.
+  /// Seconds since 1970; 0: not recorded.
   std::int64_t at = 0;
-  /// Something had changed since, and those that led were timed again, no others: it is the fastest of them. All that
-  /// is not of the final is the search's before.
+  /// After a change (`why`) only the leaders were timed again, and the winner is the fastest of them. The fields that
+  /// are not of the final are the earlier search's.
   struct Recheck {
     std::int64_t at = 0;
     int leaders = 0;
@@ -244,14 +243,14 @@ struct Selection {
   friend bool operator==(const Selection&, const Selection&) = default;
 };
 
-/// The config served for a problem on a device, with what justifies it.
+/// The config served for a problem on a device, with its evidence.
 struct Winner {
   WinnerRole role = WinnerRole::best;
   Trial trial;
-  /// The next best config and its median over the winner's; nothing when there was no other.
+  /// The next best config and its median over the winner's; nullopt if there was no other.
   std::optional<Config> runner_up;
   std::optional<double> runner_up_ratio;
-  /// Median of the base's trial; nothing when the base failed.
+  /// Median of the base's trial; nullopt if the base failed.
   std::optional<double> base_ns;
   int configs_considered = 0;
   int configs_failed = 0;
@@ -266,7 +265,7 @@ struct ProblemKey {
   std::string device_fingerprint;
 };
 
-/// A winner with all that it is of.
+/// A winner with its problem, interface, implementation and device.
 struct WinnerRow {
   Problem problem;
   std::string interface_hash;
@@ -276,48 +275,48 @@ struct WinnerRow {
   Winner winner;
 };
 
-/// One config on one shape, in short.
+/// A summary of one config on one shape.
 struct ConfigSummary {
   ConfigId id;
-  /// 0: not timed here; then it is a spare, or failed.
+  /// 0: not timed here; the config is then a spare, or failed.
   double median_ns = 0;
-  /// The role in which it is a winner here; nothing: it is none.
+  /// Its role as a winner here; nullopt: it is no winner.
   std::optional<WinnerRole> role;
-  /// Its binary is kept, though it is no winner.
+  /// Its binary is kept although it is no winner.
   bool has_binary = false;
-  /// Its binary is kept for shapes around that were not tuned.
+  /// Its binary is kept for untuned shapes nearby.
   bool is_spare = false;
-  /// Its newest try here went wrong.
+  /// Its newest trial here failed.
   bool has_failed = false;
 
   [[nodiscard]] bool was_timed() const noexcept { return median_ns > 0; }
 };
 
-/// A tuned shape, as shapes near it see it.
+/// A tuned shape, as predictions for nearby shapes use it.
 struct ShapeSummary {
   ShapeDims dims;
   std::vector<ConfigSummary> configs;
 };
 
-/// The ceiling of a memory-bound problem: the same bytes moved as fast as this device could in the same run.
+/// The ceiling of a memory-bound problem: the same bytes, moved as fast as the device could in the same run.
 struct Ceiling {
   /// Read plus written.
   std::int64_t bytes = 0;
-  /// Bytes read for each one written: 1 for a copy, 2 or 3 for the sum of so many inputs.
+  /// Bytes read per byte written: 1 for a copy, 2 or 3 for the sum of that many inputs.
   int reads = 1;
   MeasureMode mode = MeasureMode::cold;
   std::optional<double> memcpy_ns{};
   std::optional<double> copy_op_ns{};
   std::string gpu_uuid{};
   std::int64_t measured_at = 0;
-  /// The faster of the two; 0 when neither is there.
+  /// The faster of the two; 0 if neither is known.
   [[nodiscard]] double best_ns() const noexcept;
 };
 
-/// The unit of all devices; tensor cores have a unit for each type of operands, such as "tensor_bf16".
+/// The unit that all devices have. Tensor cores have one unit per type of operands, such as "tensor_bf16".
 inline constexpr std::string_view kFp32 = "fp32";
 
-/// How fast a unit of a device computes, by multiply-adds that need no memory; each counts as two operations.
+/// How fast a unit of a device computes multiply-adds without memory access; each counts as two operations.
 struct ComputeRate {
   double flops_per_second = 0;
   /// The config that reached it, of the op that measures the unit.
@@ -327,7 +326,7 @@ struct ComputeRate {
   std::string unit{kFp32};
 };
 
-/// A shape that applications asked for and for which they got no exact winner.
+/// A shape that applications asked for without getting an exact winner.
 struct Miss {
   /// The whole shape key.
   std::string shape_key;
@@ -339,7 +338,7 @@ struct Miss {
   friend bool operator==(const Miss&, const Miss&) = default;
 };
 
-/// A definition's part that the store keeps: what launching needs, by hash.
+/// The part of a definition that launching needs, stored by hash.
 struct StoredImplementation {
   std::string hash;
   ImplementationRecipe recipe;

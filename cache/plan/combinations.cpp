@@ -40,7 +40,7 @@ class Walk {
   }
 
  private:
-  /// How many parameters must have values before the constraint can be judged.
+  /// The number of parameters that must have values before the constraint can be evaluated.
   [[nodiscard]] std::size_t depth_of(const Formula& constraint) const {
     std::size_t depth = 0;
     for (const std::string& name : constraint.names()) {
@@ -51,7 +51,7 @@ class Walk {
     return depth;
   }
 
-  /// The first constraint that is false now, or null.
+  /// The first constraint that is false at this depth, or null.
   [[nodiscard]] const Formula* broken(std::size_t depth) const {
     for (const Formula* constraint : decided_[depth]) {
       try {
@@ -68,9 +68,9 @@ class Walk {
   const SpaceVisitor& visitor_;
   Config config_;
   PlanScope scope_;
-  /// By depth, in the recipe's order: the constraints that can be judged there and not before.
+  /// By depth, in the recipe's order: the constraints that can be evaluated there and not before.
   std::vector<std::vector<const Formula*>> decided_;
-  /// By depth, how many configs begin with the same values so far.
+  /// By depth: the number of configs that begin with the same values.
   std::vector<std::size_t> below_;
 };
 

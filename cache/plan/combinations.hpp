@@ -11,22 +11,22 @@
 #include "cache/model/problem.hpp"
 #include "cache/model/recipe.hpp"
 
-/// The configs of one implementation, made of the values that each of its parameters may have: those of its definition,
-/// or where only a cache is at hand, those that some config has. Pure.
+/// The configs of one implementation, made of the possible values of its parameters: the definition's values, or, with
+/// only a cache at hand, the values of known configs. Pure.
 namespace tilewright {
 
 /// Values by parameter, in the recipe's order.
 using SeenValues = std::vector<std::vector<std::int64_t>>;
 
-/// Adds a config's values to those that were seen. Of another implementation's config nothing is added.
+/// Adds a config's values to `seen`. Ignores a config of another implementation.
 void see(const ImplementationRecipe& recipe, const Config& config, SeenValues& seen);
 
-/// Whether no constraint forbids a config for the problem on the device: make_plan's first question, without its answer
+/// True if no constraint forbids the config for the problem on the device: make_plan's first check, without the reason
 /// in words.
 [[nodiscard]] bool allowed(const ImplementationRecipe& recipe, const Config& config, const Problem& problem,
                            const DeviceFacts& device);
 
-/// The same of many configs of a recipe. What it is made of must outlive it.
+/// allowed() for many configs of a recipe. The constructor's arguments must outlive this object.
 class Constraints {
  public:
   Constraints(const ImplementationRecipe& recipe, const Problem& problem, const DeviceFacts& device);
@@ -36,26 +36,26 @@ class Constraints {
   const Problem& problem_;
   const DeviceFacts& device_;
   bool is_supported_;
-  /// Whatever forbade a config comes first: it is likely to forbid the next.
+  /// A constraint that forbids a config moves to the front: it is likely to forbid the next.
   std::vector<const Formula*> constraints_;
 };
 
-/// Hears of a walk over a space.
+/// Receives the results of a walk over a space.
 struct SpaceVisitor {
   std::function<void(const Config& config)> allowed;
-  /// `count` configs, that begin with the same values, are forbidden by this constraint. May be empty.
+  /// This constraint forbids `count` configs that begin with the same values. May be empty.
   std::function<void(const Formula& constraint, std::size_t count)> forbidden{};
 };
 
-/// Every config whose constraints hold for the problem on the device, the last parameter varying fastest; whether it
-/// can be launched is make_plan's to judge. A constraint is judged as soon as its parameters have values, so that one
-/// that is false cuts off all that begins alike; one that cannot be evaluated then may rely on another that is judged
-/// later, and forbids nothing. `values`: in the order of the recipe's parameters.
+/// Visits all configs whose constraints hold for the problem on the device, the last parameter varying fastest.
+/// make_plan judges whether they can be launched. A constraint is evaluated as soon as its parameters have values: a
+/// false one skips all configs with the same beginning. One that cannot be evaluated then forbids nothing, since it may
+/// rely on a later one. `values`: in the order of the recipe's parameters.
 void walk_space(const ImplementationRecipe& recipe, const SeenValues& values, const Problem& problem,
                 const DeviceFacts& device, const SpaceVisitor& visitor);
 
-/// Every combination of values that no constraint forbids for the problem on the device; whether it can be launched
-/// is make_plan's to judge. None on a device that the implementation is not for. In the order of walk_space.
+/// All combinations of values that no constraint forbids for the problem on the device, in the order of walk_space.
+/// make_plan judges whether they can be launched. Empty if the implementation does not support the device.
 [[nodiscard]] std::vector<Config> combinations(const ImplementationRecipe& recipe, const SeenValues& seen,
                                                const Problem& problem, const DeviceFacts& device);
 

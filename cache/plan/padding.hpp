@@ -11,28 +11,27 @@
 #include "cache/model/problem.hpp"
 #include "cache/model/recipe.hpp"
 
-/// The idle part of a config's blocks, as its recipe's `covers` says. It makes a config that is good at 4096 columns
-/// bad at 4100, which no dim or parameter tells. Pure.
+/// The idle part of a config's blocks, by its recipe's `covers`. It makes a config that is good at 4096 columns bad at
+/// 4100, which no dim or parameter shows. Pure.
 namespace tilewright {
 
-/// The elements that blocks cover over those of the problem, a product over the dims for which the recipe has a cover:
-/// 8 where 128 rows are covered for 16; 1 without a cover. Throws DefinitionError for a cover that cannot be evaluated
-/// or is not positive.
+/// The elements that blocks cover over the problem's elements, a product over the dims with a cover: 8 if 128 rows are
+/// covered for 16; 1 without a cover. Throws DefinitionError if a cover cannot be evaluated or is not positive.
 [[nodiscard]] double padding_of(const ImplementationRecipe& recipe, const Config& config, const Problem& problem,
                                 const DeviceFacts& device);
 
-/// The same, and 1 for a cover that has no value at this shape.
+/// The same, but 1 if a cover has no value at this shape.
 [[nodiscard]] double padding_or_none(const ImplementationRecipe& recipe, const Config& config, const Problem& problem,
                                      const DeviceFacts& device);
 
-/// The recipe of an implementation, by its hash; it stays where it is.
+/// The recipe of an implementation, by its hash; the reference stays valid.
 using RecipeOf = std::function<const ImplementationRecipe&(const std::string& hash)>;
 
 /// The natural logarithm of a config's padding at a shape of the op.
 using LogPadding = std::function<double(const ConfigId& config, std::span<const std::int64_t> dims)>;
 
-/// The padding at the shapes of a problem's spec on a device, by the recipes that `recipe_of` finds and whose
-/// exceptions pass through. A cover without a value at some shape pads nothing there. Keeps a reference to `device`.
+/// The padding at the shapes of a problem's spec on a device, with recipes from `recipe_of`, whose exceptions pass
+/// through. A cover without a value at a shape pads nothing there. Keeps a reference to `device`.
 [[nodiscard]] LogPadding log_padding(RecipeOf recipe_of, const Problem& problem, const DeviceFacts& device);
 
 }  // namespace tilewright

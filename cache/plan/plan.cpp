@@ -21,7 +21,7 @@ constexpr std::int64_t kPortableCluster = 8;
 constexpr std::int64_t kLargestCluster = 16;
 constexpr int kHopper = 90;
 
-/// The index of the item of that name, or nothing.
+/// The index of the item of that name, or nullopt.
 template <class Items>
 std::optional<std::size_t> index_of(const Items& items, std::string_view name) {
   const auto found = std::find_if(items.begin(), items.end(), [&](const auto& item) { return item.name == name; });
@@ -29,7 +29,7 @@ std::optional<std::size_t> index_of(const Items& items, std::string_view name) {
   return static_cast<std::size_t>(found - items.begin());
 }
 
-/// Plans one config. Every step gives false after it has said why the config is illegal.
+/// Plans one config. Each step returns false after it has noted why the config is illegal.
 class Planner {
  public:
   Planner(const OpInterface& interface, const ImplementationRecipe& recipe, const Config& config,
@@ -100,7 +100,7 @@ class Planner {
     return true;
   }
 
-  /// Evaluates up to three formulas, each of which must lie in 1…limit.
+  /// Evaluates up to three formulas; each value must be in 1…limit.
   bool set_extent(const std::string& what, const std::vector<Formula>& formulas, const Scope& scope,
                   const Limits& limits, Extent& extent) {
     constexpr std::string_view kAxes = "xyz";
@@ -151,11 +151,11 @@ class Planner {
     return refuse(what, fmt::format("{} has {} blocks; at most {} are allowed", what, blocks, most));
   }
 
-  /// After block, shared memory and cluster, which decide how many blocks are resident.
+  /// After block, shared memory and cluster: they decide how many blocks are resident.
   bool set_grid(const KernelRecipe& recipe, PlannedKernel& kernel) {
     const std::string what = fmt::format("the grid of {}", recipe.entry);
     if (recipe.grid.empty()) wrong_recipe(fmt::format("{} has no formula", what));
-    // The residency sees the kernel as it is so far; its extent is filled aside.
+    // Residency is asked about the kernel without its grid, so the grid is filled separately.
     Extent grid{1, 1, 1};
     if (!set_extent(what, recipe.grid, GridScope(scope_, kernel, device_, residency_), kGridLimits, grid)) return false;
     kernel.grid = grid;
@@ -200,7 +200,7 @@ class Planner {
     return PlannedParam::kAbsent;
   }
 
-  /// Plans the map at its first use, and its workspace if it has one. Nothing: illegal.
+  /// The map's index. Plans the map, and its workspace, at first use. nullopt: illegal.
   std::optional<std::size_t> map_index(const std::string& name) {
     if (const auto index = index_of(plan_.maps, name)) return index;
     const auto at = index_of(recipe_.maps, name);
@@ -226,7 +226,7 @@ class Planner {
     return plan_.maps.size() - 1;
   }
 
-  /// As map_index.
+  /// As map_index().
   std::optional<std::size_t> workspace_index(const std::string& name) {
     if (const auto index = index_of(plan_.workspaces, name)) return index;
     const auto at = index_of(recipe_.workspaces, name);

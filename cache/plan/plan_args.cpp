@@ -30,7 +30,7 @@ PlannedArg plan_arg(const Argument& argument, const Problem& problem, const Prob
   for (const std::int64_t extent : planned.shape) {
     if (extent == 0) bytes = 0;
   }
-  // Overflow is of what is there: 0 * 2^40 * 2^40 has no elements.
+  // An empty tensor cannot overflow: 0 * 2^40 * 2^40 has no elements.
   for (const std::int64_t extent : planned.shape) {
     if (bytes && *bytes != 0) bytes = checked::multiply(*bytes, extent);
   }
@@ -50,8 +50,8 @@ PlannedArg plan_arg(const Argument& argument, const Problem& problem, const Prob
   return planned;
 }
 
-/// The place in `args` of a scalar that says where the argument's rows lie; nothing: it is absent here. `what`: "the
-/// pitch", "a stride".
+/// The index in `args` of a scalar that holds the argument's pitch or stride; nullopt if it is absent here. `what`:
+/// "the pitch", "a stride".
 std::optional<std::size_t> scalar_of(const Argument& argument, const std::string& scalar, std::string_view what,
                                      const OpInterface& interface, std::span<const PlannedArg> args) {
   const auto is_it = [&](const auto& other) { return other.name == scalar; };
@@ -66,7 +66,7 @@ std::optional<std::size_t> scalar_of(const Argument& argument, const std::string
   return static_cast<std::size_t>(here - args.begin());
 }
 
-/// How many rows the tensor has.
+/// The number of rows of the tensor.
 std::int64_t rows_of(const PlannedArg& arg) {
   std::int64_t rows = 1;
   for (std::size_t i = 0; i + 1 < arg.shape.size(); ++i) rows *= arg.bytes == 0 ? 0 : arg.shape[i];

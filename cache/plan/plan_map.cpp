@@ -32,8 +32,8 @@ void check_counts(const TensorMapRecipe& recipe) {
                     std::max(recipe.strides.size(), recipe.stride_scalars.size()))}});
 }
 
-/// Fills in what the recipe says of `map`, whose type is known. Gives in words what the hardware does not take;
-/// empty: it takes it. Strides that come with the call are the driver's to judge, and stand for dense ones here.
+/// Fills in `map`, whose type is set. Returns in words why the hardware refuses it; empty if it does not. The driver
+/// judges strides that come with the call; dense ones stand in for them here.
 std::string shape_map(const TensorMapRecipe& recipe, const Scope& scope, bool strides_come_with_the_call,
                       PlannedMap& map) {
   check_counts(recipe);
@@ -45,7 +45,7 @@ std::string shape_map(const TensorMapRecipe& recipe, const Scope& scope, bool st
   }
   const auto element = static_cast<std::int64_t>(size_of(map.type));
 
-  // A dense stride is the one below it times the extent between them.
+  // A dense stride is the previous stride times the extent between them.
   std::int64_t stride = element;
   for (std::size_t i = 0; i < recipe.dims.size(); ++i) {
     const std::int64_t extent = recipe.dims[i].integer(scope);
@@ -91,7 +91,7 @@ std::string shape_map(const TensorMapRecipe& recipe, const Scope& scope, bool st
   return {};
 }
 
-/// Bytes from the first element to the end of the last; nothing: more than 63 bits count.
+/// Bytes from the first element to the end of the last; nullopt beyond 63 bits.
 checked::Number bytes_of(const PlannedMap& map) {
   checked::Number bytes =
       checked::multiply(static_cast<std::int64_t>(map.dims.front()), static_cast<std::int64_t>(size_of(map.type)));

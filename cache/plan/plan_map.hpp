@@ -6,16 +6,16 @@
 
 #include "cache/plan/plan.hpp"
 
-/// One tensor map of a plan, judged by what cuTensorMapEncodeTiled takes, so that a config that it would refuse is
-/// known to be illegal where there is no GPU.
+/// One tensor map of a plan, checked by the rules of cuTensorMapEncodeTiled, so that an illegal config is found without
+/// a GPU. Pure functions.
 namespace tilewright {
 
-/// A TMA address is a multiple of so many bytes.
+/// TMA addresses are multiples of this many bytes.
 inline constexpr std::size_t kTensorMapAlignment = 16;
 
-/// `index` is that of the mapped argument of `args`, or of the workspace, with elements of `type`. Gives the map, or in
-/// words why the hardware does not take it or what it is over does not hold it. Throws DefinitionError for a formula
-/// that cannot be evaluated, and for counts of formulas that do not fit.
+/// `index` is that of the mapped argument of `args`, or of the workspace, with elements of `type`. Returns the map, or
+/// in words why the hardware refuses it or the workspace does not hold it. Throws DefinitionError if a formula cannot
+/// be evaluated, or if the numbers of formulas do not match.
 [[nodiscard]] std::variant<PlannedMap, std::string> plan_map(const TensorMapRecipe& recipe, std::size_t index,
                                                              const PlannedArg& arg, const Scope& scope,
                                                              std::span<const PlannedArg> args = {});

@@ -8,10 +8,10 @@
 
 #include "cache/plan/plan.hpp"
 
-/// The names that launch formulas see. Scopes keep references: what they are made from must outlive them. One thread.
+/// The names that launch formulas see. Scopes keep references to their arguments. For one thread.
 namespace tilewright {
 
-/// Problem, config and device.
+/// The names of problem, config and device.
 class PlanScope : public Scope {
  public:
   PlanScope(const Problem& problem, const Config& config, const DeviceFacts& device)
@@ -25,7 +25,7 @@ class PlanScope : public Scope {
   const DeviceFacts& device_;
 };
 
-/// The same and what can be asked of one kernel. The device is asked only for a formula that wants to know.
+/// PlanScope, and the residency of one kernel. The device is asked only if a formula uses it.
 class GridScope : public Scope {
  public:
   /// `residency` may be null.

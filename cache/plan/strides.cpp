@@ -10,7 +10,7 @@ std::optional<ShortStride> short_stride(std::span<const StrideStep> steps, std::
     if (steps[i].stride < row) return ShortStride{i, row, true};
   }
   if (steps.size() <= 1) return std::nullopt;
-  // Few of them, so that each round may look for the smallest that is left; of equal ones the last is the inner.
+  // There are few, so each round searches for the smallest left; of equal ones the last is the inner.
   std::uint32_t left = 0;
   for (std::size_t i = 0; i < steps.size(); ++i) left |= std::uint32_t{steps[i].extent > 1} << i;
   std::int64_t span = row;

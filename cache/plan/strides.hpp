@@ -6,30 +6,30 @@
 #include <optional>
 #include <span>
 
-/// The places of a tensor's rows, which are its last extent: steps of so many elements over so many rows, or over the
-/// span of smaller steps. Functions without state.
+/// The places of a tensor's rows (its last extent): each stride steps over rows, or over the span of smaller strides.
+/// Stateless functions.
 namespace tilewright {
 
-/// Extents of a tensor beside its row.
+/// Most extents of a tensor besides its row.
 inline constexpr std::size_t kMostStrides = 7;
 
 struct StrideStep {
   std::int64_t extent = 1;
-  /// Elements.
+  /// In elements.
   std::int64_t stride = 0;
 };
 
 struct ShortStride {
   std::size_t index = 0;
-  /// Its least value.
+  /// Its least legal value.
   std::int64_t least = 0;
-  /// True: it is less than a row; false: than what it steps over.
+  /// True: less than a row; false: less than the span that it steps over.
   bool below_row = false;
 };
 
-/// The first stride with which elements would lie in one place: one that is less than a row, or, in the order of their
-/// sizes, than all that the smaller ones go over; steps over one are judged by the row alone. Nothing: none is. At most
-/// kMostStrides of them. Allocates nothing.
+/// The first stride that makes elements overlap: less than a row, or, in the order of size, less than the span of the
+/// smaller strides. A stride over an extent of 1 is judged by the row alone. nullopt if there is none. At most
+/// kMostStrides steps. Allocates nothing.
 [[nodiscard]] std::optional<ShortStride> short_stride(std::span<const StrideStep> steps, std::int64_t row) noexcept;
 
 }  // namespace tilewright

@@ -9,7 +9,7 @@ namespace tilewright {
 
 Traffic traffic_of(const OpInterface& interface, const Problem& problem) {
   Traffic traffic;
-  // Planning judges overflow; what is added here cannot be more than what it added.
+  // plan_args() has checked the same sums for overflow.
   for (const PlannedArg& arg : plan_args(interface, problem)) {
     if (arg.role == ArgRole::scalar) continue;
     auto bytes = static_cast<std::int64_t>(size_of(arg.type));
@@ -25,7 +25,7 @@ int nearest_reads(const Traffic& traffic) noexcept {
   const double written = static_cast<double>(traffic.written);
   int nearest = 1;
   for (int reads = 2; reads <= kMostReads; ++reads) {
-    // Compared without a division: what writes nothing reads as often as there are inputs.
+    // Compared without a division: `written` may be 0.
     if (std::abs(read - reads * written) < std::abs(read - nearest * written)) nearest = reads;
   }
   return written > 0 ? nearest : traffic.read > 0 ? kMostReads : 1;

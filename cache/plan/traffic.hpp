@@ -6,8 +6,8 @@
 #include "cache/model/interface.hpp"
 #include "cache/model/problem.hpp"
 
-/// In which direction a problem's bytes go, judged by its arguments: a memory that only reads is faster than one that
-/// also writes, so a ceiling must read and write in the problem's own ratio. Pure functions.
+/// The direction of a problem's bytes, by its arguments. Memory that only reads is faster than memory that also writes,
+/// so a ceiling must read and write in the problem's ratio. Pure functions.
 namespace tilewright {
 
 /// The bytes of a problem's arguments, small vectors included; gaps of pitched rows do not count.
@@ -19,8 +19,8 @@ struct Traffic {
 
 /// The most inputs that the `copy` op sums.
 inline constexpr int kMostReads = 3;
-/// How many bytes a ceiling should read for each one that it writes: the whole number from 1 to kMostReads that is
-/// nearest to the traffic's ratio, the smaller of two that are.
+/// Bytes that a ceiling should read per byte that it writes: the whole number from 1 to kMostReads nearest to the
+/// traffic's ratio, the smaller of two equally near.
 [[nodiscard]] int nearest_reads(const Traffic& traffic) noexcept;
 
 }  // namespace tilewright

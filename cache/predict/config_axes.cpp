@@ -9,7 +9,7 @@
 namespace tilewright {
 namespace {
 
-// Two of them differ in two axes.
+// Two implementations differ in two axes.
 const float kOfAnImplementation = 0.5F / std::sqrt(2.0F);
 
 }  // namespace
@@ -35,7 +35,7 @@ std::vector<float> ConfigAxes::place_of(const std::string& implementation, const
   for (const auto& [parameter, value] : config.values) {
     place[find(parameter)] = std::log2(1 + static_cast<float>(std::max<std::int64_t>(value, 0)));
   }
-  // Of what was not added.
+  // Drops the axis of names that were not added.
   place.pop_back();
   return place;
 }

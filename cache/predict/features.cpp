@@ -14,41 +14,40 @@
 namespace tilewright {
 namespace {
 
-/// Of a kernel's launch: padding, blocks, threads, shared memory, cluster, blocks of a multiprocessor, waves, what is
-/// idle in them, the same with the padding, elements and bytes of a block, elements of a thread, and threads that a
-/// multiprocessor has in all.
+/// A kernel's features: padding, blocks, threads, shared memory, cluster, blocks per multiprocessor, waves, their idle
+/// part, the same with padding, elements and bytes per block, elements per thread, and all threads per multiprocessor.
 constexpr std::size_t kOfKernel = 13;
-/// Of a dim: its length, and what power of two divides it.
+/// A dim's features: its length, and the power of two that divides it.
 constexpr std::size_t kOfDim = 2;
-/// A length that 2 to the power of this divides is as good as one that more divides.
+/// Divisibility by 2 to this power is as good as by more.
 constexpr int kMostAlignment = 8;
-/// What CUDA takes of a multiprocessor's shared memory for each block, beside the block's own.
+/// Shared memory that CUDA reserves per block, beside the block's own.
 constexpr std::int64_t kReservedShared = 1024;
 constexpr std::int64_t kMostBlocksOfSm = 32;
-/// More waves are as good as no waves.
+/// Beyond this, more waves make no difference.
 constexpr double kMostWaves = 64;
 
 constexpr std::string_view kDtype = "dtype";
 
 double log2_of(double value) { return std::log2(std::max(value, 1.0)); }
 
-/// A launch as if the device held any number of blocks, so that the grid tells of all work there is.
+/// Plans as if the device held any number of blocks, so that the grid shows all work.
 std::optional<LaunchPlan> plan_of_all_work(const OpInterface& interface, const ImplementationRecipe& recipe,
                                            const Config& config, const Problem& problem, const DeviceFacts& device) {
   constexpr std::int64_t kAny = std::int64_t{1} << 31;
   const auto any = [](const PlannedKernel&) { return kAny; };
   const Residency residency{any, any};
   auto planned = make_plan(interface, recipe, config, problem, device, &residency);
-  // A grid of just what is resident.
+  // For a grid of exactly the resident blocks.
   if (std::holds_alternative<Illegal>(planned)) planned = make_plan(interface, recipe, config, problem, device);
   if (std::holds_alternative<Illegal>(planned)) return std::nullopt;
   return std::get<LaunchPlan>(std::move(planned));
 }
 
-/// How a launch's blocks meet the device, as far as threads and shared memory tell.
+/// A launch's blocks on the device, as far as threads and shared memory tell.
 struct Waves {
   double blocks = 0;
-  /// Blocks that a multiprocessor holds, and the device.
+  /// Blocks that a multiprocessor holds, and that the device holds.
   double of_sm = 0;
   double held = 0;
   double count = 0;
@@ -87,12 +86,12 @@ void add_kernel(std::vector<float>& features, const PlannedKernel& kernel, const
   add(std::log(padding * waves.count * waves.held / blocks));
   add(std::log2(elements * padding / blocks));
   add(std::log2(bytes * padding / blocks));
-  // Of registers, which nobody knows before it is compiled, as much as can be said.
+  // A hint at registers, which are unknown before compiling.
   add(std::log2(elements * padding / blocks / threads));
   add(std::log2(blocks / std::max(1, device.sm_count) * threads));
 }
 
-/// The place of a problem's value among all that the attribute may have.
+/// The index of a problem's value among all values of the attribute.
 std::ptrdiff_t place_of(const std::string& attribute, const OpInterface& interface, const OpSpec& spec) {
   if (attribute == kDtype) return std::ranges::find(interface.dtypes, spec.dtype) - interface.dtypes.begin();
   const auto declared = std::ranges::find(interface.attributes, attribute, &Attribute::name);
@@ -132,7 +131,7 @@ std::optional<std::vector<float>> FeatureSpace::of(const OpInterface& interface,
   }
   const double padding = padding_or_none(recipe, config, problem, device);
   const auto bytes = static_cast<double>(std::max<std::size_t>(1, total_bytes(plan->args)));
-  // The last is there whatever the number of kernels.
+  // From the last kernel backwards; a missing kernel has zeros.
   for (std::size_t at = 0; at < kernels; ++at) {
     if (at < plan->kernels.size()) {
       add_kernel(features, plan->kernels[plan->kernels.size() - 1 - at], device, padding, elements, bytes);

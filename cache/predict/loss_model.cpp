@@ -16,9 +16,9 @@ namespace {
 
 using nlohmann::json;
 
-/// Of the encoding and of the features, whose meaning it does not say.
+/// The version of the encoding and of the features' meaning, which the encoding does not say.
 constexpr int kVersion = 3;
-/// Has features of the last kernel alone.
+/// This version has features of the last kernel only.
 constexpr int kOldestVersion = 2;
 
 [[noreturn]] void refuse(const char* why) { throw UsageError(std::string("this is no loss model: ") + why); }
@@ -68,7 +68,7 @@ LossModel::Node LossModel::leaf(double units) {
 
 void LossModel::check() const {
   const std::size_t features = contents_.space.count();
-  // What is counted of very many dims may come out small.
+  // With very many dims the count may wrap to a small number.
   if (contents_.space.dims >= kLeaf || contents_.space.kernels >= kLeaf || features >= kLeaf ||
       contents_.cuts.size() != features)
     refuse("its features and their cuts differ in number");
@@ -77,7 +77,7 @@ void LossModel::check() const {
     if (cuts.size() > kMostCuts || has_no_number || !std::ranges::is_sorted(cuts))
       refuse("the cuts of a feature are not in order");
   }
-  // Configs are sorted by what is expected of them.
+  // Configs are sorted by their expected loss.
   if (!std::isfinite(contents_.mean) || !std::isfinite(contents_.unit)) refuse("its numbers are not finite");
   for (const Known& known : contents_.configs) {
     if (known.implementation >= contents_.space.implementations.size()) refuse("a config has no implementation");
@@ -89,7 +89,7 @@ void LossModel::check() const {
     for (std::size_t at = first; at < end; ++at) {
       const Node& node = contents_.nodes[at];
       if (node.feature == kLeaf) continue;
-      // On either way the next node is behind this one and in this tree, so every way ends.
+      // Both ways lead to a later node of this tree, so each walk ends.
       if (node.feature >= features || node.right < 2 || at + node.right >= end) refuse("a tree leads out of itself");
     }
   }
@@ -108,7 +108,7 @@ std::vector<double> LossModel::losses(std::span<const float> features) const {
     const std::vector<float>& cuts = contents_.cuts[i % each];
     places[i] = static_cast<std::uint8_t>(std::ranges::upper_bound(cuts, features[i]) - cuts.begin());
   }
-  // Tree by tree: the nodes of one stay in the first cache, those of all would not.
+  // Tree by tree: one tree's nodes stay in the first-level cache, those of all trees would not.
   std::vector<std::int64_t> sums(features.size() / each);
   for (const std::uint32_t root : contents_.roots) {
     const std::uint8_t* place = places.data();

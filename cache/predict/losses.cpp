@@ -10,14 +10,14 @@
 namespace tilewright {
 namespace {
 
-/// A winner that fails utterly says little of the way there.
+/// A winner that fails utterly says little about the distance.
 constexpr double kMostLossOfWeights = 0.7;
 constexpr double kLeastWeight = 0.002;
 constexpr int kRounds = 50;
-/// The variance of paddings that no cost at all is as good as.
+/// The strength of the pull: a variance of paddings without a cost.
 constexpr double kPullToNoCost = 1;
 
-/// One way from shape to shape: how far in each dim, what it cost, how much it counts.
+/// A way from shape to shape: its doublings in each dim, its loss, and its weight.
 struct Way {
   std::vector<double> doublings;
   double loss = 0;
@@ -74,7 +74,7 @@ std::vector<double> dim_weights(const std::vector<ShapeSummary>& known, const st
   if (known.empty()) return {};
   const std::vector<Way> ways = ways_between(known, losses);
   std::vector<double> weights(known.front().dims.size(), kUsualWeight);
-  // Coordinate by coordinate: the problem is convex and small.
+  // Coordinate descent: the problem is convex and small.
   for (int round = 0; round < kRounds; ++round) {
     for (std::size_t d = 0; d < weights.size(); ++d) {
       double numerator = kUsualWeight;
@@ -114,7 +114,7 @@ double value_at(const Losses& values, const ConfigId& config) {
 }
 
 double cost_of_padding(const std::vector<Losses>& losses, const std::vector<Losses>& paddings) {
-  // Of each config, over the shapes where it was timed: sums of paddings, losses, their products and squares.
+  // For each config, over the shapes where it was timed: sums of paddings, losses, their products and squares.
   struct Sums {
     double count = 0, padding = 0, loss = 0, product = 0, square = 0;
   };

@@ -28,7 +28,7 @@ std::vector<std::optional<double>> ModelPredictor::losses(std::span<const Config
     return implementations.emplace(hash, Implementation{recipe, Constraints(recipe, problem_, device_)}).first->second;
   };
   std::vector<std::optional<double>> losses(configs.size());
-  std::vector<float> features;  // of those that can be judged, one after the other
+  std::vector<float> features;  // of the judged configs, one after the other
   std::vector<std::size_t> judged;
   for (std::size_t i = 0; i < configs.size(); ++i) {
     const auto& [hash, config] = *configs[i];
@@ -40,7 +40,7 @@ std::vector<std::optional<double>> ModelPredictor::losses(std::span<const Config
       features.insert(features.end(), own->begin(), own->end());
       judged.push_back(i);
     } catch (const Error&) {
-      continue;  // a formula without a value here is no reason that no other is judged
+      continue;  // a formula without a value here excludes only this config
     }
   }
   const std::vector<double> expected = model_.losses(features);

@@ -8,12 +8,12 @@
 #include "cache/predict/loss_model.hpp"
 #include "cache/predict/predictor.hpp"
 
-/// The predictor of what was learned of an op's trials.
+/// Predicts by a model that was learned from an op's trials.
 namespace tilewright {
 
 class ModelPredictor final : public Predictor {
  public:
-  /// `device` is the one that the trials are of. All that is given must outlive it.
+  /// `device` is the trials' device. The arguments must outlive this object.
   ModelPredictor(const LossModel& model, const OpInterface& interface, const Problem& problem,
                  const DeviceFacts& device, RecipeOf recipe_of);
 

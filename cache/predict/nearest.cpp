@@ -12,20 +12,19 @@
 namespace tilewright {
 namespace {
 
-/// What is expected where nothing at all is known.
+/// The expected loss if nothing is known.
 const double kUnknownLoss = std::log(2.0);
-/// What is one step of distance along the axes of configs.
+/// One step of distance along the axes of configs.
 constexpr double kConfigStep = 0.5;
-/// The weight of what is expected without knowing anything; a config's own time at the nearest shape has 1. So who is
-/// like nobody is not trusted.
+/// The weight of the expectation without knowledge; a config's own time at the nearest shape weighs 1. So a config
+/// unlike all others is not trusted.
 constexpr double kDoubt = 0.03;
-/// So many shapes are left out, one after the other, to see what promises are worth.
+/// The number of shapes left out in turn, to see how good predictions are.
 constexpr std::size_t kLeftOut = 6;
-/// Distances beyond the nearest shape's for which a weight is as good as nothing: exp(-½ · 40).
+/// Squared distance beyond the nearest shape's from which a weight is negligible: exp(-½ · 40).
 constexpr double kFar = 40;
 
-/// The doublings of each dim that are one step of distance: one where a doubling costs the usual, more where it costs
-/// less.
+/// The doublings of each dim that are one step of distance: one if a doubling costs the usual, more if it costs less.
 std::vector<double> steps_of(const std::vector<double>& weights) {
   std::vector<double> steps;
   for (const double weight : weights) steps.push_back(std::clamp(std::pow(kUsualWeight / weight, 1.0 / 6), 1.0, 2.0));
@@ -144,8 +143,7 @@ double untimed_risk(const std::vector<ShapeSummary>& known, const LogPadding& pa
     }
     const NearestPredictor expectation(rest, at.dims, padding);
     const Losses losses = losses_at(at);
-    // Of those that were timed elsewhere and of those that were not: what the most promising promised, and what it
-    // lost.
+    // For configs not timed elsewhere (0) and timed elsewhere (1): the promise and the loss of the most promising.
     struct Pick {
       double promised = std::numeric_limits<double>::infinity();
       double lost = 0;
@@ -173,7 +171,7 @@ std::vector<NearConfig> rank_nearest(const std::vector<ShapeSummary>& known, std
   std::vector<double> distances;
   std::vector<bool> timed;
   ByConfig<std::size_t> places;
-  // Not taken: bases, and untried what failed at a shape around.
+  // Left out: bases, and untimed configs that failed at a shape around.
   ByConfig<bool> bases, failed;
   for (const ShapeSummary& at : known) {
     const double away = expectation.distance_to(at.dims);

@@ -14,49 +14,49 @@
 #include "cache/predict/config_axes.hpp"
 #include "cache/predict/predictor.hpp"
 
-/// From tuned shapes to a shape that nobody tuned: which config will do, judged by what like configs did at like
-/// shapes. "Like" is measured in doublings, of the lengths of dims and of the values of parameters, so it needs to know
-/// nothing of the op; and a config that was never timed has an expectation too. Pure.
+/// From tuned shapes to an untuned shape: ranks configs by the losses of similar configs at similar shapes. Similarity
+/// is measured in doublings of dims and of parameter values, so it needs no knowledge of the op, and a config that was
+/// not timed has an expectation too. Pure.
 namespace tilewright {
 
-/// Shapes of so many dims, one behind the other: thousands are asked at each shape that was never tuned.
+/// Shapes of `dims` dims, one after the other: thousands are searched for each untuned shape.
 struct FlatShapes {
   std::size_t dims = 0;
   std::vector<std::int64_t> lengths{};
   [[nodiscard]] std::size_t count() const noexcept { return dims == 0 ? 0 : lengths.size() / dims; }
 };
 
-/// Tuned shapes that are asked about an untuned one; and at most, where no config of the nearest may serve it.
+/// The tuned shapes asked about an untuned one, and the most if no config of the nearest can serve.
 constexpr std::size_t kNeighbours = 16;
 constexpr std::size_t kMostNeighbours = 128;
 
-/// The `most` of `shapes` that are nearest to `shape` while nothing is known of the dims, nearest first. Of equals the
-/// one that comes first.
+/// The `most` of `shapes` that are nearest to `shape`, with all dims weighted alike, nearest first. Of equals the
+/// first.
 [[nodiscard]] std::vector<ShapeDims> nearest_of(const FlatShapes& shapes, std::span<const std::int64_t> shape,
                                                 std::size_t most);
 [[nodiscard]] std::vector<ShapeDims> nearest_shapes(const std::vector<ShapeDims>& shapes,
                                                     std::span<const std::int64_t> shape,
                                                     std::size_t most = kNeighbours);
 
-/// The expected loss of any config at one shape: the mean loss of all configs that were timed around, each weighted by
-/// the normal curve of its distance. A step of the distance is half a doubling of a parameter (plus one), or one to two
-/// doublings of a dim, the more the less that dim matters (cache/predict/losses.hpp); another implementation is one
-/// step away. Without a timing of anything alike, it expects a factor of two. The cost of padding is taken out of the
-/// losses first and put in again for the shape; how much a doubling of the padding costs is learned, too.
+/// The expected loss of any config at one shape: the mean loss of all configs timed around it, each weighted by the
+/// normal curve of its distance. A step of the distance is half a doubling of a parameter (plus one), or one to two
+/// doublings of a dim: more if the dim matters less (cache/predict/losses.hpp). Another implementation is one step
+/// away. Without a timing of anything similar, it expects a factor of two. The cost of padding, which is learned too,
+/// is removed from the losses and added again for the shape.
 class NearestPredictor final : public Predictor {
  public:
-  /// `padding` may be empty: nothing is known of it.
+  /// `padding` may be empty: it is unknown.
   NearestPredictor(const std::vector<ShapeSummary>& known, std::span<const std::int64_t> shape,
                    LogPadding padding = {});
-  /// Every config has an expectation.
+  /// Returns an expectation for each config.
   [[nodiscard]] std::vector<std::optional<double>> losses(std::span<const ConfigId* const> configs) const override;
   [[nodiscard]] double loss(const ConfigId& config) const;
-  /// The square of the steps from the shape to one with these dims.
+  /// The squared distance, in steps, from the shape to one with these dims.
   [[nodiscard]] double distance_to(std::span<const std::int64_t> dims) const;
 
  private:
-  /// A config that was timed: the weights of the shapes where it was, by their distance, and what it lost there beside
-  /// its padding times these.
+  /// A timed config: the sum of its shapes' weights by distance, and the weighted sum of its losses there without
+  /// padding.
   struct Point {
     std::vector<float> place;
     double weight = 0;
@@ -64,7 +64,7 @@ class NearestPredictor final : public Predictor {
   };
 
   ShapeDims shape_;
-  /// Doublings of a dim that are one step.
+  /// The doublings of each dim that are one step.
   std::vector<double> steps_;
   LogPadding padding_;
   double cost_of_padding_ = 0;
@@ -75,16 +75,16 @@ class NearestPredictor final : public Predictor {
 /// The gain over a timed config that an untimed one must promise.
 constexpr double kLeastRisk = 0.05;
 
-/// The same, estimated from the op's trials: each of the nearest shapes is left out in turn, and the actual loss of the
-/// best-ranked config that was timed only there is compared with its predicted loss, and with the actual loss of the
-/// best-ranked config that was timed elsewhere, too. At least kLeastRisk.
+/// The same, estimated from the op's trials. Each of the nearest shapes is left out in turn. The excess of actual over
+/// predicted loss is taken of the best-ranked config timed only there, and of the best-ranked one timed elsewhere too.
+/// The mean difference of the two excesses; at least kLeastRisk.
 [[nodiscard]] double untimed_risk(const std::vector<ShapeSummary>& known, const LogPadding& padding = {});
 
-/// A config that may serve a shape, and by how much it is expected to be slower than the shape's best.
+/// A config that may serve a shape, and its expected loss against the shape's best.
 struct NearConfig {
-  /// Where it is a winner or was timed; of several the nearest.
+  /// The shape where it is a winner or was timed; of several the nearest, those with a binary first.
   ShapeDims tuned_for;
-  /// As what it is a winner there; nothing: it was only timed.
+  /// Its role as a winner there; nullopt: it was only timed.
   std::optional<WinnerRole> role;
   ConfigId id;
   bool has_binary = true;
@@ -94,13 +94,13 @@ struct NearConfig {
   double expected_loss = 0;
 };
 
-/// Whether a config may be thought of at all.
+/// Whether a config may be considered at all.
 using Usable = std::function<bool(const ConfigSummary& config, const ShapeDims& tuned_for)>;
 
-/// The configs of `known` for a shape, the least expected loss first. The caller judges whether they are legal here.
-/// Left out are bases, configs that failed somewhere and were timed nowhere, and configs that `usable` refuses at the
-/// shape where they were timed. The `untimed` configs, which the source does not store, are added where `known` lacks
-/// them, as if tuned for its first shape. A config that was timed nowhere must promise `risk` more.
+/// Ranks the configs of `known` for a shape, the least expected loss first. The caller judges whether they are legal.
+/// Leaves out bases, configs that failed somewhere and were timed nowhere, and configs that `usable` refuses at the
+/// shape where they were timed. Adds the `untimed` configs that `known` lacks, as if tuned for its first shape; the
+/// source does not store them. A config that was timed nowhere must promise `risk` more.
 [[nodiscard]] std::vector<NearConfig> rank_nearest(const std::vector<ShapeSummary>& known,
                                                    std::span<const std::int64_t> shape, const Usable& usable,
                                                    const std::vector<ConfigSummary>& untimed = {},

@@ -18,8 +18,8 @@ class Predictor {
   Predictor& operator=(const Predictor&) = delete;
   virtual ~Predictor() = default;
 
-  /// The loss of each config: how much slower it is than the best, a natural logarithm. Nothing for an unknown config,
-  /// or one without a launch at the problem.
+  /// The loss of each config: how much slower it is than the best, a natural logarithm. nullopt for an unknown config,
+  /// and for one that cannot be launched at the problem.
   [[nodiscard]] virtual std::vector<std::optional<double>> losses(std::span<const ConfigId* const> configs) const = 0;
 };
 

@@ -13,16 +13,16 @@
 namespace tilewright {
 namespace {
 
-/// Times of different modes are never compared, so one mode decides: the first in which there is a winner.
+/// Times of different modes are not compared, so one mode decides: the first with a winner.
 constexpr std::array kModes{MeasureMode::cold, MeasureMode::hot, MeasureMode::events};
 
-/// What must be compiled must promise so much more than what has a binary: that was a winner, or chosen to serve many
-/// shapes.
+/// The extra gain that a config to compile must promise over one with a binary, which was a winner or was chosen to
+/// serve many shapes.
 constexpr double kLeastGain = 0.005;
-// After so many rows that cannot be read, the file is damaged as a whole: no more is asked for them elsewhere.
+// After this many unreadable rows the whole file counts as damaged, and other shapes are not asked for them.
 constexpr std::size_t kMostUnread = 16;
 
-/// Other stored devices of the same architecture, the most alike first; none for the emulator.
+/// Other stored devices of the same architecture, the most similar first; empty for the emulator.
 std::vector<DeviceFacts> relatives(const WinnerSource& source, const DeviceFacts& device) {
   if (device.is_cpu()) return {};
   std::vector<DeviceFacts> found;
@@ -78,15 +78,14 @@ std::optional<MatchCandidate> Candidates::next() {
   return std::move(found_);
 }
 
-/// Runs a step; what it leaves for later comes before all that was left before.
+/// Runs a step. The steps that it adds come before all older ones.
 void Candidates::run(const Step& step) {
   readable([&] { step(); });
   steps_.insert(steps_.begin(), std::make_move_iterator(added_.begin()), std::make_move_iterator(added_.end()));
   added_.clear();
 }
 
-/// What cannot be read is no reason that what can be does not serve: then nothing was read, and the first error is
-/// kept.
+/// An unreadable part does not stop the readable rest: returns an empty value instead, and keeps the first error.
 template <class Read>
 auto Candidates::readable(const Read& read) -> decltype(read()) {
   try {
@@ -98,7 +97,7 @@ auto Candidates::readable(const Read& read) -> decltype(read()) {
 }
 
 void Candidates::pass_over(const CacheError& error) {
-  // Of these another try may tell more, and nothing is wrong with the file.
+  // Another try may succeed, and nothing is wrong with the file.
   if (error.kind() == CacheFault::locked || error.kind() == CacheFault::denied) throw CacheError(error);
   ++failures_;
   if (error_) return;
@@ -118,7 +117,7 @@ std::optional<WinnerRow> Candidates::winner_of(const ProblemKey& key, MeasureMod
   return readable([&] { return source_.winner_of(key, mode, role); });
 }
 
-/// Those of a device, read once.
+/// The pins and bans of a device, read once.
 const std::vector<Pin>& Candidates::decided(const std::string& fingerprint) {
   const auto [place, is_new] = decided_.try_emplace(fingerprint);
   if (!is_new) return place->second;
@@ -127,7 +126,7 @@ const std::vector<Pin>& Candidates::decided(const std::string& fingerprint) {
   return place->second = std::move(found.pins);
 }
 
-/// On the device that is asked for, or on the one that the row is of.
+/// The ban of the row's config on the query's device or on the row's device.
 const Pin* Candidates::ban_of(const WinnerRow& row) {
   const ConfigId id{row.implementation_hash, row.winner.trial.config};
   for (const std::string& fingerprint : {query_.device.fingerprint(), row.device.fingerprint()}) {
@@ -145,7 +144,7 @@ void Candidates::pinned(const ProblemKey& key, DeviceFit device) {
   }
 }
 
-/// As the winner of this problem, else with the binary that was made for it, else with that of the nearest shape.
+/// Offers the config as this problem's winner, else with its binary for this problem, else with the nearest shape's.
 void Candidates::offer_pinned(const Pin& pin, const ProblemKey& key, DeviceFit device) {
   const Match exact{Fit::exact, {}, device};
   std::optional<WinnerRow> to_compile;
@@ -189,7 +188,7 @@ void Candidates::exact(const ProblemKey& key, DeviceFit device) {
   }
 }
 
-/// In the first mode, of those from the `mode`-th, in which there are tuned shapes.
+/// Offers from the first mode, beginning with the `mode`-th, that has tuned shapes.
 void Candidates::nearest(const ProblemKey& key, DeviceFit device, std::size_t mode) {
   const Match by_model{Fit::nearest, {}, device, true};
   if (!is_wanted(by_model)) return;
@@ -205,8 +204,8 @@ void Candidates::nearest(const ProblemKey& key, DeviceFit device, std::size_t mo
     const auto ranking = std::make_shared<const std::vector<NearConfig>>(rank_by_model(*learned, around));
     one_of(ranking, 0, around, by_model);
     later([=, this] {
-      // The configs of the nearest shapes have binaries as well, but the model did not choose them for this shape. Who
-      // compiles passes them over, unless a part of the model could not be read.
+      // Configs of the nearest shapes have binaries too, but the model did not choose them for this shape. With
+      // compiles they are left out, unless a part of the model could not be read.
       const bool is_all = query_.with_compiles && !ranking->empty() && failures_ == failed;
       is_all ? nearest(key, device, mode + 1) : by_shapes(around);
     });
@@ -215,8 +214,7 @@ void Candidates::nearest(const ProblemKey& key, DeviceFit device, std::size_t mo
 }
 
 void Candidates::by_shapes(const Around& around) {
-  // Of the nearest there may be none that is legal here, such as for rows of a rare alignment: then farther ones are
-  // asked.
+  // If none of the nearest is legal here, as for rows of a rare alignment, farther shapes follow.
   const auto farther = around.shapes.begin() + static_cast<std::ptrdiff_t>(std::min(around.shapes.size(), kNeighbours));
   by_shapes(around, {around.shapes.begin(), farther});
   if (farther == around.shapes.end()) return;
@@ -250,21 +248,21 @@ void Candidates::base(const ProblemKey& key, DeviceFit device) {
   }
 }
 
-/// The first that may be offered from the `at`-th of a ranking; those after it later.
+/// Offers the first possible config from the `at`-th of a ranking on; a later step offers the rest.
 void Candidates::one_of(const Ranking& ranking, std::size_t at, const Around& around, const Match& match) {
   ProblemKey origin = around.key;
   const Problem& problem = around.key.problem;
   for (; at < ranking->size() && !found_; ++at) {
     const NearConfig& near = (*ranking)[at];
     if (offered_.contains(near.id)) continue;
-    // Winners are few, and why one cannot serve is told. The others are many, and judged when it is their turn.
+    // Winners are few: why one cannot serve is reported. The others are many, and are filtered in their turn.
     if (!near.role && !allowed(recipe_(near.id.implementation_hash), near.id.config, problem, query_.device)) continue;
     for (std::size_t d = 0; d < near.tuned_for.size(); ++d) origin.problem.dims[d].second = near.tuned_for[d];
     const bool needs_compile = query_.with_compiles && (!near.has_binary || !serves(near, problem));
     const std::size_t failed = failures_;
     std::optional<WinnerRow> row = readable([&] { return row_of(near, origin, around.mode); });
     if (row) offered_.insert(near.id);
-    // Where this one cannot be read, it may be had from another shape.
+    // If this row cannot be read, another shape may have the config.
     if (failures_ != failed && unread_rows_.size() < kMostUnread &&
         unread_rows_.insert({near.id, near.tuned_for}).second) {
       later([=, this] { by_shapes(around); });
@@ -275,7 +273,7 @@ void Candidates::one_of(const Ranking& ranking, std::size_t at, const Around& ar
   if (found_) later([=, this] { one_of(ranking, at, around, match); });
 }
 
-/// Of a match all but the freshness is known beforehand.
+/// All of `match` but the freshness is known before the row is read.
 void Candidates::offer(Match match, std::optional<WinnerRow> row, bool needs_compile, const Pin* pin) {
   if (!row) return;
   if (const Pin* const ban = ban_of(*row)) pin = ban;
@@ -283,7 +281,7 @@ void Candidates::offer(Match match, std::optional<WinnerRow> row, bool needs_com
   found_ = MatchCandidate{match, std::move(*row), needs_compile, pin != nullptr ? std::optional(*pin) : std::nullopt};
 }
 
-/// What is known of those that can be read: all at once, or else one after the other.
+/// The summaries of the shapes that can be read: all at once, or else one by one.
 std::vector<ShapeSummary> Candidates::known_shapes(const Around& around, const std::vector<ShapeDims>& shapes) {
   const auto read = [&](const std::vector<ShapeDims>& some) {
     return readable([&] { return source_.known_shapes(around.key, around.mode, some); });
@@ -295,9 +293,8 @@ std::vector<ShapeSummary> Candidates::known_shapes(const Around& around, const s
   return known;
 }
 
-/// Those that may serve, by what was learned, the least expected loss first: who has a binary and, where a config may
-/// be compiled, all that it was learned of; the nearest of the tuned shapes that can be read stands for where these
-/// are from.
+/// The configs that may serve, by the learned model, the least expected loss first: those with a binary, and with
+/// compiles all configs that it was learned from. The nearest readable tuned shape stands for the origin of the latter.
 std::vector<NearConfig> Candidates::rank_by_model(const Learned& learned, const Around& around) {
   const ProblemKey& key = around.key;
   std::vector<NearConfig> ranked;
@@ -343,7 +340,7 @@ std::optional<ShapeDims> Candidates::first_readable(const Around& around) {
   return std::nullopt;
 }
 
-/// Of the device that trials are of.
+/// The facts of the device that the trials are of.
 DeviceFacts Candidates::facts_of(const std::string& fingerprint) {
   for (DeviceFacts& known : readable([&] { return source_.devices(); })) {
     if (known.fingerprint() == fingerprint) return std::move(known);
@@ -351,7 +348,7 @@ DeviceFacts Candidates::facts_of(const std::string& fingerprint) {
   return query_.device;
 }
 
-/// What might be compiled beside what was timed.
+/// Configs that could be compiled, beside the timed ones.
 std::vector<ConfigSummary> Candidates::untimed(const std::vector<ShapeSummary>& known, const Problem& problem) {
   std::vector<ConfigSummary> found;
   if (!query_.with_compiles) return found;
@@ -376,7 +373,7 @@ std::optional<WinnerRow> Candidates::row_of(const NearConfig& near, const Proble
     stored = source_.timed(origin, mode, near.id);
     if (!stored || stored->winner.trial.timing) return stored;
   }
-  // Nobody has its time: all that is said of it is what it is, and that the rest was measured with these versions.
+  // It was not timed: the row says only which config it is, and with which versions the rest was measured.
   std::optional<WinnerRow> row = source_.winner_of(origin, mode, WinnerRole::best);
   if (!row) return row;
   row->implementation_hash = near.id.implementation_hash;
@@ -401,7 +398,7 @@ bool Candidates::serves(const ConfigId& config, const ShapeDims& tuned_for, cons
   const std::vector<std::string>& fixed = recipe_(config.implementation_hash).specialize;
   for (std::size_t d = 0; d < tuned_for.size(); ++d) {
     const auto& [name, value] = problem.dims[d];
-    // Where it is not known which, all of them.
+    // If the fixed dims are unknown, all count as fixed.
     const bool is_fixed = fixed.empty() || std::ranges::find(fixed, name) != fixed.end();
     if (is_fixed && value != tuned_for[d]) return false;
   }

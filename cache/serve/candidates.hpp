@@ -18,14 +18,14 @@
 #include "cache/serve/problem_query.hpp"
 #include "cache/serve/winner_source.hpp"
 
-/// The configs of a source that may serve a query, the best first. Each is looked up when it is asked for.
+/// The configs of a source that may serve a query, best first. Each is looked up on demand. For one thread at a time.
 namespace tilewright {
 
 /// A config that may serve a problem, and how it fits.
 struct MatchCandidate {
   Match match;
   WinnerRow row;
-  /// It serves once it is compiled for the problem.
+  /// It serves only after a compile for the problem.
   bool needs_compile = false;
   /// The pin that puts it first, or the ban that forbids it.
   std::optional<Pin> decided = std::nullopt;
@@ -33,35 +33,35 @@ struct MatchCandidate {
   std::optional<double> expected_loss = std::nullopt;
 };
 
-/// The order is that of docs/untuned.md, for the query's device and then for the others of its architecture, the most
-/// alike first. A config that must be compiled is a candidate only if the query is `with_compiles`: it has no binary,
-/// or one for other values of its specialised dims, or was never timed. The caller judges whether a candidate is legal.
+/// The order is that of docs/untuned.md: the query's device first, then the others of its architecture, the most
+/// similar first. A config that must be compiled is a candidate only if the query is `with_compiles`: it has no binary,
+/// or one for other values of its specialised dims, or was not timed. The caller judges whether a candidate is legal.
 ///
-/// A damaged row gives way to the next candidate, a damaged model to the shapes around. next() throws at once for a
-/// cache that is locked or may not be read, since another try may succeed.
+/// A damaged row gives way to the next candidate, a damaged model to the nearest shapes. next() throws at once if the
+/// cache is locked or unreadable, since another try may succeed.
 class Candidates {
  public:
-  /// The source and the query must outlive it.
+  /// The source and the query must outlive this object.
   Candidates(const WinnerSource& source, const ProblemQuery& query);
-  // Its steps call it.
+  // The steps hold `this`.
   Candidates(const Candidates&) = delete;
   Candidates& operator=(const Candidates&) = delete;
 
-  /// The next candidate; nothing: there is no other.
+  /// The next candidate, or nullopt if there is no other.
   [[nodiscard]] std::optional<MatchCandidate> next();
-  /// Passes over the last candidate, of which more cannot be read. Throws at once as next() does.
+  /// Skips the last candidate, of which a part cannot be read. Throws at once as next() does.
   void pass_over(const CacheError& error);
 
-  /// The first error of the rows passed over; empty: all could be read.
+  /// The first error of the rows that were skipped; empty if all could be read.
   [[nodiscard]] const std::string& unread() const noexcept { return unread_; }
-  /// Throws this error, if there is one: for queries that nothing serves.
+  /// Throws this error, if there is one. For queries that nothing serves.
   void rethrow_unread() const;
   /// The pins met so far whose config has no binary that can serve.
   [[nodiscard]] const std::vector<Pin>& pins_without_binary() const noexcept { return pins_without_binary_; }
 
  private:
   using Step = std::function<void()>;
-  /// Shared by the steps that go through it.
+  /// Shared by the steps that walk through it.
   using Ranking = std::shared_ptr<const std::vector<NearConfig>>;
   /// The state of a search among other shapes.
   struct Around {
@@ -103,7 +103,7 @@ class Candidates {
   const WinnerSource& source_;
   const ProblemQuery& query_;
   RecipeOf recipe_;
-  /// Steps still to be taken, in order; and the steps that the running one puts before them.
+  /// The steps still to take, in order; and the steps that the running one puts before them.
   std::deque<Step> steps_;
   std::vector<Step> added_;
   std::optional<MatchCandidate> found_;
@@ -115,7 +115,7 @@ class Candidates {
   std::size_t failures_ = 0;
   /// Configs offered as nearest of one device and mode, so that none is offered twice.
   ConfigIds offered_;
-  /// Of these, where each could not be read.
+  /// The configs, with their shapes, whose rows could not be read.
   std::set<std::pair<ConfigId, ShapeDims>> unread_rows_;
 };
 

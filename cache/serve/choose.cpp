@@ -9,7 +9,7 @@
 namespace tilewright {
 namespace {
 
-/// Why the plan cannot take addresses of these alignments; empty when it can.
+/// Why the plan cannot take addresses of these alignments; empty if it can.
 std::string misaligned(const std::vector<PlannedArg>& args, const Alignments& alignments) {
   for (std::size_t i = 0; i < args.size() && i < alignments.size(); ++i) {
     if (args[i].role == ArgRole::scalar || args[i].alignment <= std::size_t{1} << alignments[i]) continue;
@@ -42,13 +42,13 @@ std::variant<PlannedWinner, std::string> plan_candidate(const WinnerSource& sour
                        candidate.expected_loss};
 }
 
-/// Asks candidates, one after the other, until one can serve.
+/// Takes candidates, one after the other, until one can serve.
 class Choosing {
  public:
   Choosing(const WinnerSource& source, const OpInterface& interface, const ProblemQuery& query, const Needs& needs)
       : source_(source), interface_(interface), query_(query), needs_(needs) {}
 
-  /// Whether it serves; else why not is noted, or that it is wanted.
+  /// True if it serves; else notes why not, or that it is wanted.
   bool take(MatchCandidate& candidate) {
     if (candidate.decided && candidate.decided->kind == PinKind::ban) return refuse_banned(*candidate.decided);
     const auto refuse = [this, config = candidate.row.winner.trial.config,
@@ -76,7 +76,7 @@ class Choosing {
     return true;
   }
 
-  /// That what is pinned cannot serve.
+  /// Notes that a pinned config cannot serve.
   bool give_way(const Pin& pin, const std::string& why) {
     const std::string config = pin.config.config.text();
     chosen_.gave_way.push_back(fmt::format("{} is {}, and gives way: {}", config, pin.text(), why));
@@ -86,7 +86,7 @@ class Choosing {
   [[nodiscard]] Chosen& chosen() noexcept { return chosen_; }
 
  private:
-  /// Once, however often it is offered.
+  /// Notes a ban once, however often its config is offered.
   bool refuse_banned(const Pin& ban) {
     for (const Pin& known : chosen_.bans) {
       if (known.config == ban.config) return false;

@@ -26,7 +26,7 @@ double scaled_ns(const Timing& there, const Problem& origin, const Problem& prob
   return floor_ns + (there.median_ns - floor_ns) * points_of(problem) / points_of(origin);
 }
 
-/// Of natural logarithms, squared.
+/// The squared distance in natural logarithms.
 double distance_of(const ShapeDims& one, const ShapeDims& other) {
   double sum = 0;
   for (std::size_t i = 0; i < one.size(); ++i) {
@@ -42,7 +42,7 @@ struct TimeAround {
   std::string basis;
 };
 
-/// The fastest's, by the mean of so many shapes around, the nearer the weightier; nothing: none of them has a time.
+/// The fastest time: a mean over up to kMost shapes around, weighted by nearness; nullopt if none has a time.
 std::optional<TimeAround> fastest_around(const WinnerSource& source, const WinnerRow& served, const Problem& problem) {
   constexpr std::size_t kMost = 4;
   constexpr double kLeastDistance = 1e-3;
@@ -63,7 +63,7 @@ std::optional<TimeAround> fastest_around(const WinnerSource& source, const Winne
       if (count++ == 0) such_as = fmt::format("{} at {}", show_time(timing.median_ns), key.problem.key());
     }
   } catch (const CacheError&) {
-    // What was read before tells enough, or nothing does.
+    // The shapes read before the error are used.
   }
   if (count == 0) return std::nullopt;
   return TimeAround{std::exp(sum / weights),

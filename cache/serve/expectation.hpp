@@ -7,19 +7,19 @@
 
 #include "cache/serve/choose.hpp"
 
-/// The expected time and loss of a config at a problem where it was not timed. Functions without state.
+/// The expected time and loss of a config at a problem where it was not timed. Stateless functions.
 namespace tilewright {
 
 struct Expectation {
-  /// The fastest time of the tuned shapes around plus the loss; if the loss is not known, the config's own time
-  /// elsewhere. Both are scaled by the product of the dims, except for a launch's share, which stays.
+  /// The fastest time of the tuned shapes around, plus the loss. If the loss is unknown: the config's own time
+  /// elsewhere. Both are scaled by the product of the dims, except the launch's share, which is constant.
   std::optional<double> time_ns;
-  /// The loss against the fastest config there: 0.03 for 3 %; 0 at least.
+  /// The loss against the fastest config there: 0.03 for 3 %; at least 0.
   std::optional<double> loss;
   /// The basis of both, in words.
   std::string basis;
 };
-/// The expectation of a choice of this source; nothing for an exact fit, which was measured. Skips unreadable winners.
+/// The expectation of a choice of this source; nullopt for an exact fit, which was measured. Skips unreadable winners.
 [[nodiscard]] std::optional<Expectation> expectation_of(const WinnerSource& source, const PlannedWinner& choice,
                                                         const Problem& problem);
 

@@ -5,17 +5,17 @@
 
 #include "cache/serve/candidates.hpp"
 
-/// The config that a cache serves for a problem, with its fit: always both, so that no caller mistakes a fallback for a
-/// tuned result.
+/// The config that a cache serves for a problem, always with its fit, so that no caller mistakes a fallback for a tuned
+/// result.
 namespace tilewright {
 
 struct MatchedRow {
   Match match;
-  /// Nothing when match.fit is `none`.
+  /// nullopt if match.fit is `none`.
   std::optional<WinnerRow> row;
 };
 
-/// The first candidate, legal or not. Throws CacheError if there is none and a row could not be read.
+/// The first candidate without a ban, legal or not. Throws CacheError if there is none and a row could not be read.
 [[nodiscard]] MatchedRow match(const WinnerSource& source, const ProblemQuery& query);
 
 }  // namespace tilewright

@@ -6,7 +6,7 @@
 namespace tilewright {
 namespace {
 
-/// What a caller does not know (no driver on this machine, no compiler) it cannot judge.
+/// Versions that the caller does not know (no driver, no compiler) are not compared.
 bool differs(const Versions& now, const Versions& then) {
   return (now.driver != 0 && now.driver != then.driver) || (!now.compiler.empty() && now.compiler != then.compiler);
 }

@@ -9,26 +9,26 @@
 #include "cache/model/records.hpp"
 #include "cache/serve/fit.hpp"
 
-/// A question to a source of winners. A value.
+/// A query to a source of winners. A value.
 namespace tilewright {
 
 struct ProblemQuery {
   Problem problem;
-  /// The interface of the op as the caller knows it: rows of another do not count.
+  /// The op's interface as the caller knows it: rows of other interfaces are ignored.
   std::string interface_hash;
   DeviceFacts device;
-  /// The versions at hand: a row of another driver or compiler is stale. A driver of 0 and an empty text are unknown,
-  /// and not judged.
+  /// The versions at hand: a row of another driver or compiler is stale. Driver 0 and an empty text are unknown and not
+  /// compared.
   Versions versions{};
-  /// The hashes of the sources at hand: a row of another implementation is stale. Empty: not judged.
+  /// The hashes of the sources at hand: a row of another implementation is stale. Empty: not compared.
   std::vector<std::string> current_implementations{};
-  /// Also takes configs that would serve once compiled for the problem.
+  /// Also considers configs that would serve once compiled for the problem.
   bool with_compiles = false;
-  /// If given, only better fits are looked for.
+  /// If set, only better fits are considered. Not owned.
   const Match* better_than = nullptr;
 };
 
-/// Judges a row by a query's versions and implementations; nothing else does.
+/// The one judge of freshness: compares a row with a query's versions and implementations.
 [[nodiscard]] Freshness freshness_of(const WinnerRow& row, const Versions& versions,
                                      const std::vector<std::string>& current_implementations);
 

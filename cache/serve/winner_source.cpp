@@ -38,7 +38,7 @@ std::vector<StoredConfig> servers_of(const std::vector<ShapeSummary>& known) {
   for (const ShapeSummary& shape : known) {
     std::set<WinnerRole> roles;
     for (const ConfigSummary& each : shape.configs) {
-      // The first of a role is its winner; a base serves where nothing else does.
+      // The first of a role is its winner. A base serves only if nothing else does.
       if (each.role && *each.role != WinnerRole::base && roles.insert(*each.role).second) add(shape, each);
     }
   }
@@ -54,7 +54,7 @@ RecipeOf recipes_of(const WinnerSource& source) {
   const auto recipes = std::make_shared<std::map<std::string, ImplementationRecipe>>();
   return [&source, recipes](const std::string& hash) -> const ImplementationRecipe& {
     if (const auto known = recipes->find(hash); known != recipes->end()) return known->second;
-    // What cannot be read is not remembered.
+    // A failed read is not remembered.
     auto stored = source.implementation_by_hash(hash);
     return recipes->emplace(hash, stored ? std::move(stored->recipe) : ImplementationRecipe{}).first->second;
   };

@@ -10,7 +10,7 @@ struct Store::Batch::State {
   }
   ~State() {
     impl.in_batch = false;
-    // What was read of the batch's own writes, which may never have been committed.
+    // Drops values read from the batch's own writes, which may not have been committed.
     impl.kept = {};
   }
   State(const State&) = delete;

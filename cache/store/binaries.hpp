@@ -10,22 +10,22 @@
 
 struct ZSTD_CCtx_s;
 
-/// Binaries of the cache: one zstd frame each, known by the content hash of the bytes before compression. Equal
-/// binaries of different builds are kept once, and damage is seen at reading. Pure functions.
+/// Binaries of the cache: one zstd frame each, identified by the content hash of the uncompressed bytes. Equal binaries
+/// of different builds are stored once, and reading finds damage. Pure functions.
 namespace tilewright {
 
-/// The purpose of a frame, which its reader need not know.
+/// The purpose of a frame. Its reader need not know it.
 enum class Packing : std::uint8_t {
-  plain,   ///< about as large as its content, for a packer that sees many binaries at once and finds what they share
+  plain,   ///< nearly uncompressed, for a packer that sees many binaries at once and finds their common content
   fast,    ///< while a sweep waits
   tight,   ///< once, for files that are kept
-  shared,  ///< with a dictionary, for files that are kept: many at once
+  shared,  ///< with a dictionary, for files that are kept: many binaries at once
 };
 
-/// No block of four bytes, the least that one has, makes more than 128 KiB: what claims more is no frame.
+/// A block of four bytes, the smallest, expands to at most 128 KiB: data that claims more is no frame.
 inline constexpr std::size_t kMostBytesForAByte = std::size_t{1} << 15;
 
-/// Compresses many binaries with one dictionary, which is read once. One thread.
+/// Compresses many binaries with one dictionary, which is read once. For one thread at a time.
 class Compressor {
  public:
   explicit Compressor(Packing packing, std::span<const std::byte> dictionary = {});
@@ -42,12 +42,11 @@ class Compressor {
 [[nodiscard]] std::vector<std::byte> compress_binary(std::span<const std::byte> bytes, Packing packing = Packing::fast,
                                                      std::span<const std::byte> dictionary = {});
 
-/// The bytes again. `size` and `hash` are what was stored beside them. Throws BadRow (codecs.hpp) when anything
-/// differs.
+/// Decompresses a frame. `size` and `hash` were stored beside it. Throws BadRow (codecs.hpp) if anything differs.
 [[nodiscard]] std::vector<std::byte> decompress_binary(std::span<const std::byte> frame, std::int64_t size,
                                                        const std::string& hash,
                                                        std::span<const std::byte> dictionary = {});
-/// The same, where the size stands in the frame alone.
+/// The same, with the size taken from the frame alone.
 [[nodiscard]] std::vector<std::byte> decompress_binary(std::span<const std::byte> frame, const std::string& hash);
 
 }  // namespace tilewright

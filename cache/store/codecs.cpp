@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-/// What reading a stored text throws is one kind of fault here: the row is damaged.
+/// Any exception from reading a stored text is one fault here: the row is damaged.
 template <class Read>
 auto read_json(std::string_view what, std::string_view text, Read read) {
   try {
@@ -143,12 +143,12 @@ std::string encode_choice(const Selection& choice) {
   return item.dump();
 }
 
-// Winners of before schema 3 have an empty object.
+// Winners from before schema 3 have an empty object.
 Selection decode_choice(std::string_view text, std::string_view rules) {
   return read_json("choice of a winner", text, [&](const json& item) {
     Selection choice;
     if (item.empty()) return choice;
-    // Absent where it was written before there were regimes.
+    // Absent in rows from before there were regimes.
     choice.regime = known(regime_from(item.value("regime", "burst")), "regime of a winner", item.value("regime", ""));
     for (const json& each : item.value("sustained", json::array())) {
       choice.sustained.push_back({decode_config(each.at(0).get<std::string>()), each.at(1), each.at(2), each.at(3),
@@ -250,7 +250,7 @@ Trial decode_trial(const Query& row, int first) {
   trial.readings.memory_clock_mhz = row.maybe_small(column++);
   trial.readings.temperature_c = row.maybe_small(column++);
   trial.readings.power_mw = row.maybe_small(column++);
-  // SQLite's integers are signed: the bits are kept.
+  // SQLite's integers are signed; the bits are kept.
   if (const auto bits = row.maybe_integer(column)) trial.readings.throttle_reasons = static_cast<std::uint64_t>(*bits);
   trial.look = decode_look(row.text(++column));
   if (!row.null(++column)) {

@@ -13,8 +13,8 @@
 #include "cache/model/records.hpp"
 #include "cache/store/sqlite/statements.hpp"
 
-/// Records to rows and back: one form for each kind of column, and the column lists that queries share. Pure functions;
-/// whatever is read back is judged, since a file can be damaged without SQLite noticing.
+/// Records to rows and back: one form for each kind of column, and the column lists that queries share. Pure functions.
+/// All that is read is checked, since a file can be damaged without SQLite noticing.
 namespace tilewright {
 
 /// A stored value that cannot be understood. The store turns it into a CacheError that names the file.
@@ -27,7 +27,7 @@ class BadRow : public std::runtime_error {
 [[nodiscard]] std::string encode_attributes(const OpSpec& spec);
 [[nodiscard]] OpSpec decode_spec(std::string op, std::string_view dtype, std::string_view attributes);
 
-/// `rows=8,cols=100`: what stands between the braces of the shape key.
+/// `rows=8,cols=100`: the text between the braces of the shape key.
 [[nodiscard]] std::string encode_dims(const Problem& problem);
 [[nodiscard]] std::vector<std::pair<std::string, std::int64_t>> decode_dims(std::string_view text);
 [[nodiscard]] ShapeDims decode_shape(std::string_view dims);
@@ -45,12 +45,12 @@ class BadRow : public std::runtime_error {
 [[nodiscard]] std::string encode_recipe(const ImplementationRecipe& recipe);
 [[nodiscard]] ImplementationRecipe decode_recipe(std::string_view json);
 
-/// The rules have a text of their own, and the choice says how often each forbids. `rules` empty: none.
+/// The rules are a text of their own; the choice counts how often each forbids. `rules` empty: none.
 [[nodiscard]] std::string encode_choice(const Selection& choice);
 [[nodiscard]] std::string encode_rules(const Selection& choice);
 [[nodiscard]] Selection decode_choice(std::string_view json, std::string_view rules);
 
-/// One little-endian float64 a round.
+/// One little-endian float64 per round.
 [[nodiscard]] std::vector<std::byte> encode_rounds(std::span<const double> rounds);
 [[nodiscard]] std::vector<double> decode_rounds(std::span<const std::byte> blob);
 
@@ -59,9 +59,8 @@ class BadRow : public std::runtime_error {
 [[nodiscard]] WinnerRole decode_role(std::string_view text);
 [[nodiscard]] LookLength decode_look(std::string_view text);
 
-// What a query selects, and from where, to be read by decode_trial: t, c, v, g, b are trials, configs, versions, GPUs,
-// builds.
-// Whether a trial itself is intact is asked where it is looked up.
+// The columns and joins of a query that decode_trial() reads: t, c, v, g, b are trials, configs, versions, GPUs,
+// builds. The query itself checks that the trial is intact.
 inline constexpr std::string_view kTrialColumns =
     "t.id, t.status, t.reason, c.text, t.mode, g.uuid, v.driver, v.compiler, v.tilewright, b.key, t.sweep, "
     "t.measured_at, t.median_ns, t.low_ns, t.high_ns, t.min_ns, t.launches_per_round, t.input_sets, t.floor_ns, "
@@ -74,7 +73,7 @@ inline constexpr std::string_view kTrialJoins =
 /// Reads the columns above from `first` on; the rounds stay empty.
 [[nodiscard]] Trial decode_trial(const Query& row, int first);
 
-// The same for winners (w), read by decode_winner, with the trial's columns after them.
+// The same for winners (w), read by decode_winner(), followed by the trial's columns.
 inline constexpr std::string_view kWinnerColumns =
     "w.role, w.runner_up, w.runner_up_ratio, w.base_ns, w.configs_considered, w.configs_failed, w.strategy, w.choice, "
     "(SELECT r.text FROM rules r WHERE r.id = w.rules AND r.intact)";

@@ -39,7 +39,7 @@ void put_part(std::string& to, std::string_view part) {
   to += part;
 }
 
-/// What is left to read. Throws BadRow where it ends too early.
+/// The rest to read. Throws BadRow if it ends too early.
 class Reader {
  public:
   explicit Reader(std::string_view rest = {}) : rest_(rest) {}
@@ -125,7 +125,7 @@ class ColumnReader {
     } else if (kind == kReal) {
       insert.bind(place, next_real());
     } else if (kind == kText || kind == kBlob) {
-      // No part is larger than what is unpacked, which an int counts.
+      // No part is larger than the unpacked file, whose size fits an int.
       const std::string_view bytes = bytes_.take(sizes_.number());
       const auto size = static_cast<int>(bytes.size());
       if (kind == kText) {
@@ -167,19 +167,19 @@ std::vector<std::string> names(SQLite::Database& database, const std::string& sq
   return names;
 }
 
-/// Of the database that is attached as `in`.
+/// The tables of the database that is attached as `in`.
 std::vector<std::string> tables_of(SQLite::Database& database, const std::string& in = "main") {
   return names(database, fmt::format("SELECT name FROM {}.sqlite_schema WHERE type = 'table' "
                                      "AND name NOT LIKE 'sqlite%' ORDER BY 1",
                                      in));
 }
 
-/// But those that are generated.
+/// Without generated columns.
 std::vector<std::string> columns_of(SQLite::Database& database, const std::string& table) {
   return names(database, "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0 ORDER BY cid", table);
 }
 
-/// Nothing of a table without rows.
+/// Writes nothing for a table without rows.
 bool put_table(SQLite::Database& database, const std::string& table, std::string& to) {
   const std::vector<std::string> names = columns_of(database, table);
   std::vector<ColumnWriter> columns(names.size());
@@ -199,7 +199,7 @@ bool put_table(SQLite::Database& database, const std::string& table, std::string
   return true;
 }
 
-/// A name goes into a statement only where the schema has it.
+/// A name goes into a statement only if the schema has it.
 std::string known(Reader& from, const std::vector<std::string>& names) {
   std::string name(from.part());
   if (std::ranges::find(names, name) == names.end()) throw BadRow(fmt::format("there is no '{}' in its schema", name));
@@ -230,13 +230,13 @@ void read_table(SQLite::Database& database, const std::string& into, Reader& fro
       rows_in.reset();
     }
   };
-  // A statement makes a table of each list that a constraint names, which takes longer than a row.
+  // A statement makes a table of each list in a constraint, which takes longer than a row.
   constexpr std::size_t kAtOnce = 32;
   insert(rows / kAtOnce, kAtOnce);
   insert(rows % kAtOnce, 1);
 }
 
-/// Into the database that is attached as `into`, inside a transaction.
+/// Reads into the database that is attached as `into`, inside a transaction.
 void read_tables(SQLite::Database& database, const std::string& into, Reader from) {
   for (std::uint64_t left = from.number(); left > 0; --left) read_table(database, into, from);
   if (SQLite::Statement broken(database, fmt::format("PRAGMA {}.foreign_key_check", into)); broken.executeStep()) {
@@ -244,7 +244,7 @@ void read_tables(SQLite::Database& database, const std::string& into, Reader fro
   }
 }
 
-/// Of the rows; `from` is left at the number of tables.
+/// The schema of the rows; leaves `from` at the number of tables.
 std::uint64_t read_schema(std::string_view content, Reader& from, std::uint64_t newest,
                           const std::filesystem::path& cache) {
   if (!content.starts_with(kMagic)) throw BadRow("it holds no columns");
@@ -257,7 +257,7 @@ std::uint64_t read_schema(std::string_view content, Reader& from, std::uint64_t 
               "Use the Tilewright that wrote it or a newer one", 0, CacheFault::newer);
 }
 
-/// The tables of the cache with their columns and references, and no more.
+/// The cache's tables with their columns and references only.
 std::string plain_tables(SQLite::Database& database, const std::string& in) {
   std::string sql;
   for (const std::string& table : tables_of(database)) {
@@ -300,13 +300,13 @@ void read_columns(std::string_view content, const std::filesystem::path& cache, 
     Reader from;
     const std::uint64_t schema = read_schema(content, from, surroundings.migrations.size(), cache);
     const Surroundings then{surroundings.migrations.first(schema), surroundings.network};
-    // To make the tables takes longer than to fill them from a small file.
+    // Making the tables takes longer than filling them from a small file.
     const std::filesystem::path empty = cache.parent_path() / fmt::format("empty-{}.db", schema);
     if (!std::filesystem::exists(empty)) (void)Database(empty, {}, then);
     std::filesystem::copy_file(empty, cache, std::filesystem::copy_options::overwrite_existing);
     Database database(cache, {}, then);
     try {
-      // Nobody else has the file, and one that is not whole is thrown away.
+      // Nobody else has the file, and an incomplete one is thrown away.
       database.handle().exec(
           "PRAGMA foreign_keys = OFF; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; "
           "PRAGMA cache_size = -65536");
@@ -321,7 +321,7 @@ void read_columns(std::string_view content, const std::filesystem::path& cache, 
   } catch (const BadRow& bad) {
     throw damage(kReading, cache, bad.what());
   }
-  // Brings it forward.
+  // Migrates it.
   (void)Database(cache, {}, surroundings);
 }
 

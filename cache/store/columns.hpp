@@ -6,9 +6,9 @@
 
 #include "cache/store/sqlite/database.hpp"
 
-/// All rows of a cache as columns: what a pack holds. A later program makes a cache of their schema and brings it
-/// forward; without pages, indexes and checksums they pack a quarter smaller than the cache. Numbers are LEB128 (seven
-/// bits a byte, the lowest first), a part is its size and its bytes:
+/// All rows of a cache as columns: the content of a pack. A later program makes a cache of their schema and migrates
+/// it. Without pages, indexes and checksums they pack a quarter smaller than the cache. Numbers are LEB128 (seven bits
+/// a byte, the lowest first); a part is its size and its bytes:
 ///
 ///   "tilewright columns 1\n", schema, number of tables
 ///   a table:   its name (a part), number of rows, number of columns
@@ -19,16 +19,16 @@
 ///              the sizes of texts and blobs; their bytes
 namespace tilewright {
 
-/// Throws CacheError where the cache cannot be read, Error where `file` cannot be written.
+/// Throws CacheError if the cache cannot be read, Error if `file` cannot be written.
 void write_columns(const std::filesystem::path& cache, const std::filesystem::path& file,
                    const Surroundings& surroundings = {});
 
-/// Makes a cache, of this program's schema, of what such a file holds; `empty-SCHEMA.db` stays beside it for the next.
-/// Throws CacheError where the columns are damaged or of a newer schema.
+/// Makes a cache of this program's schema from such a file; `empty-SCHEMA.db` stays beside it for the next call. Throws
+/// CacheError if the columns are damaged or of a newer schema.
 void read_columns(std::string_view content, const std::filesystem::path& cache, const Surroundings& surroundings = {});
 
-/// Attaches what such a file holds as the database `pack`, in memory and without indexes, checksums and constraints but
-/// references; that of an older schema as a cache in `folder`. Throws as read_columns does, and BadRow for damage.
+/// Attaches such content as the database `pack`, in memory, without indexes, checksums and constraints except
+/// references; an older schema is attached as a cache in `folder`. Throws as read_columns, and BadRow for damage.
 void attach_columns(Database& database, std::string_view content, const std::filesystem::path& folder);
 
 }  // namespace tilewright

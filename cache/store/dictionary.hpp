@@ -8,7 +8,7 @@
 namespace tilewright {
 
 /// The content that an implementation's binaries share, for a Compressor: at most `most` bytes, chosen from samples
-/// that lie one behind the other. The first bytes of these where they are too few to choose from. A pure function.
+/// that follow one another. Their first bytes if they are too few to choose from. A pure function.
 [[nodiscard]] std::vector<std::byte> dictionary_of(std::span<const std::byte> samples,
                                                    std::span<const std::size_t> sizes, std::size_t most);
 

@@ -33,7 +33,7 @@ void put_recording(const Store& from, Store& to, const Store::Tried& tried) {
   }
 }
 
-/// Writes what `fill` puts, and puts the file in its place when it is whole.
+/// Writes what `fill` puts, and puts the file in place when it is complete.
 template <class Fill>
 std::vector<OpCounts> export_as(const std::filesystem::path& file, Fill fill) {
   Draft draft(file);

@@ -9,8 +9,8 @@
 
 #include "cache/model/records.hpp"
 
-/// All that was tried, at once and small: hundreds of thousands of trials for pictures over a whole cache. Trials name
-/// problems, configs, builds and sweeps by the ids of the file, and the texts stand beside them once. Values.
+/// All that was tried, in small form: hundreds of thousands of trials, for pictures over a whole cache. Trials name
+/// problems, configs, builds and sweeps by the file's ids; each text is stored once. Values.
 namespace tilewright {
 
 struct History {
@@ -29,12 +29,12 @@ struct History {
   };
   struct BuildOf {
     bool ok = false;
-    /// The most of its kernels.
+    /// The most of any of its kernels.
     int registers = 0;
-    /// Stored and loaded, of all kernels.
+    /// Bytes stored and loaded, summed over its kernels.
     int spill_bytes = 0;
     double milliseconds = 0;
-    /// As of Build; 0 where it is not known.
+    /// As in Build; 0 if unknown.
     std::int64_t sweep = 0;
     int worker = 0;
     std::int64_t began_us = 0;
@@ -44,7 +44,7 @@ struct History {
     std::int64_t device = 0;
     std::int64_t started_at = 0;
     std::optional<std::int64_t> ended_at;
-    /// Empty while it runs, and when it was killed.
+    /// Empty while it runs, or if it was killed.
     std::string outcome;
   };
   struct TrialOf {
@@ -52,26 +52,26 @@ struct History {
     std::int64_t problem = 0;
     std::int64_t device = 0;
     std::int64_t config = 0;
-    /// 0: none.
+    /// 0: no build.
     std::int64_t build = 0;
     std::int64_t sweep = 0;
     std::int64_t measured_at = 0;
-    /// 0 where it was not measured.
+    /// 0 if it was not measured.
     double median_ns = 0;
     double low_ns = 0;
     double high_ns = 0;
-    /// All 0 where the device did nothing, or it is not known.
+    /// All 0 if the device did nothing, or if the times are unknown.
     Phases phases{};
-    /// Into `gpus`.
+    /// An index into `gpus`.
     std::int32_t gpu = 0;
-    /// Into `reasons`.
+    /// An index into `reasons`.
     std::int32_t reason = 0;
     std::int32_t launches_per_round = 0;
     std::int32_t rounds = 0;
     MeasureMode mode = MeasureMode::cold;
     TrialStatus status = TrialStatus::ok;
     LookLength look = LookLength::whole;
-    /// As Store::trials() has it: no newer trial of the same problem, device, mode and config counts.
+    /// As in Store::trials(): no newer trial of the same problem, device, mode and config counts.
     bool newest = false;
   };
 
@@ -82,15 +82,15 @@ struct History {
   std::map<std::int64_t, BuildOf> builds;
   std::map<std::int64_t, Sweep> sweeps;
   std::map<std::int64_t, DeviceFacts> devices;
-  /// The first is empty: that of trials that did not fail.
+  /// The first is empty, for trials that did not fail.
   std::vector<std::string> reasons;
-  /// UUIDs. The first is empty: that of the emulator.
+  /// UUIDs. The first is empty, for the emulator.
   std::vector<std::string> gpus;
   /// Trials by id.
   std::vector<TrialOf> trials;
 };
 
-/// A build as the history has it.
+/// The history's short form of a build.
 [[nodiscard]] History::BuildOf build_of(const Build& build);
 
 }  // namespace tilewright

@@ -8,9 +8,9 @@
 #include "cache/store/sqlite/database.hpp"
 #include "cache/store/store.hpp"
 
-/// From names (hashes, fingerprints, shape keys) to row ids: by unique indices, one small query each.
-/// `find_…` answers nothing when there is no such row; `need_…` throws CacheError that says what to store first;
-/// `add_…` makes the row when it is not there, inside the caller's write transaction.
+/// From names (hashes, fingerprints, shape keys) to row ids: by unique indices, one small query each. `find_…` returns
+/// nullopt if there is no such row; `need_…` throws CacheError that says what to store first; `add_…` makes a missing
+/// row inside the caller's write transaction.
 namespace tilewright::ids {
 
 [[nodiscard]] std::optional<std::int64_t> find_device(Database& database, const std::string& fingerprint);
@@ -27,12 +27,12 @@ namespace tilewright::ids {
 [[nodiscard]] std::int64_t need_sweep(Database& database, std::int64_t sweep);
 
 [[nodiscard]] std::optional<std::int64_t> find_spec(Database& database, std::int64_t interface, const OpSpec& spec);
-/// The ids of a key's spec and device; its dims play no part.
+/// The ids of a key's spec and device; its dims are ignored.
 struct SpecOnDevice {
   std::int64_t spec = 0, device = 0;
 };
 [[nodiscard]] std::optional<SpecOnDevice> find_spec_on_device(Database& database, const ProblemKey& key);
-/// The id of the problem under its interface; the device plays no part.
+/// The id of the problem under its interface; the device is ignored.
 [[nodiscard]] std::optional<std::int64_t> find_problem(Database& database, const ProblemKey& key);
 
 [[nodiscard]] std::int64_t add_spec(Database& database, std::int64_t interface, const OpSpec& spec);

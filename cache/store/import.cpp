@@ -36,12 +36,12 @@ bool listed(const std::vector<std::string>& names, const std::string& name) {
 /// The winners of one problem on one device in one mode.
 using Group = std::vector<Store::WinnerRow>;
 
-/// The newest time of each config of a problem; those of an implementation are read at once.
+/// The newest time of each config of a problem; those of one implementation are read at once.
 class TimedAt {
  public:
   TimedAt(const Store& store, const ProblemKey& key, MeasureMode mode) : store_(store), key_(key), mode_(mode) {}
 
-  /// Null where there is none.
+  /// Null if there is none.
   const Trial* find(const ConfigId& config) {
     const auto [of, is_new] = timed_.try_emplace(config.implementation_hash);
     if (is_new) {
@@ -130,7 +130,7 @@ class Import {
     ++(there.empty() ? counts.added : counts.replaced);
   }
 
-  /// What was learned of more shapes is worth more, and of as many what was learned later.
+  /// A model learned from more shapes is worth more; of equals the later.
   void put_models() {
     for (const auto& [key_of_spec, group] : specs_) {
       const Store::WinnerRow& any = group->front();
@@ -149,7 +149,7 @@ class Import {
     }
   }
 
-  /// Of the specs that have winners here; the newer stands. What is pinned comes with the trials that have its binary.
+  /// The pins of specs with winners here; the newer stands. A pinned config brings the trials that have its binary.
   void put_pins(const WinnerSelection& filter) {
     for (const Store::PinRow& row : from_.list_pins()) {
       const Pin& pin = row.pin;
@@ -201,7 +201,7 @@ class Import {
       const auto [place, is_new] = trials.try_emplace(winner.trial.id, 0);
       if (is_new) place->second = put_trial(key, row);
       winner.trial.id = place->second;
-      // What forbids the rest of the space is the same for all roles, and long.
+      // The rules that forbid the rest of the space are the same for all roles, and long.
       if (&row != &group.front()) winner.choice.forbidden.clear();
       winners.push_back(std::move(winner));
     }
@@ -234,7 +234,7 @@ class Import {
     }
   }
 
-  /// The configs that are there; true: the config serves already, or has failed and must not serve.
+  /// The configs that `to` knows; true: the config serves already, or has failed and must not serve.
   std::unordered_map<ConfigId, bool> settled_configs(const ProblemKey& key, MeasureMode mode) const {
     std::unordered_map<ConfigId, bool> settled;
     for (const ShapeSummary& shape : to_.known_shapes(key, mode, {shape_of(key.problem)})) {
@@ -245,7 +245,7 @@ class Import {
     return settled;
   }
 
-  /// A time of what is a spare somewhere comes with its build and readings, any other alone.
+  /// The time of a config that is a spare somewhere comes with its build and readings; other times come alone.
   void put_time(const ProblemKey& key, MeasureMode mode, const ConfigId& config, Trial trial) {
     trial.sweep = 0;
     trial.phases.reset();
@@ -277,7 +277,7 @@ class Import {
     return place->second;
   }
 
-  /// What failed where this goes is no spare there.
+  /// A config that failed in `to` is no spare there.
   const ConfigIds& failed_there(const ProblemKey& key, MeasureMode mode) {
     const auto [place, is_new] = failed_there_.try_emplace({key.interface_hash, key.device_fingerprint, mode});
     if (is_new) place->second = to_.failed_configs(key, mode);
@@ -289,7 +289,7 @@ class Import {
                            referred(from_.implementation_by_hash(hash), from_, "an implementation"));
   }
 
-  /// Of a trial that was timed: there is a binary.
+  /// The build of a trial that was timed: it has a binary.
   void put_build(const std::string& key) {
     if (key.empty() || !builds_.insert(key).second) return;
     Build build = referred(from_.build(key), from_, "a build");
@@ -302,7 +302,7 @@ class Import {
 
   std::int64_t put_trial(const ProblemKey& key, const Store::WinnerRow& row) {
     add_implementation(key, row.implementation_hash);
-    // A trial that came from here in the first place.
+    // The trial may have come from `to` in the first place.
     for (const Trial& known : to_.trials(key, {row.implementation_hash}, row.mode)) {
       if (known.status == TrialStatus::ok && same_trial(known, row.winner.trial)) return known.id;
     }
@@ -328,11 +328,10 @@ class Import {
   std::map<std::tuple<std::string, std::string, MeasureMode>, ConfigIds> failed_there_;
 };
 
-/// The trials of one problem, small: what a replay does not need stays behind.
 }  // namespace
 
 bool better_evidence(const Winner& a, const Winner& b) {
-  // Larger says more.
+  // Greater is better evidence.
   const auto evidence = [](const Winner& winner) {
     const std::optional<Timing>& timing = winner.trial.timing;
     return std::tuple(timing.has_value(), timing && timing->rounds_ns.size() >= kEnoughRounds,

@@ -59,7 +59,7 @@ StoredCampaign decode_campaign(const Query& row) {
 
 const char* name_of(JobState state) noexcept { return kStates[static_cast<std::size_t>(state)]; }
 
-/// The frame around every access: one CacheError of whatever goes wrong inside.
+/// The frame around each access: turns a refusal by SQLite into a CacheError.
 struct JobQueue::Impl {
   Impl(const std::filesystem::path& path, StoreAccess access) : database(path, {.access = access}) {}
 
@@ -72,7 +72,7 @@ struct JobQueue::Impl {
       throw fault(doing, database.path(), refusal, database.busy_timeout());
     }
   }
-  /// In a transaction, that of once() where there is one.
+  /// In a transaction; within once(), in the transaction of that.
   template <class Work>
   auto writing(const char* doing, Work work) {
     return reading(doing, [&] {
@@ -216,7 +216,7 @@ JobQueue::Depth JobQueue::depth() {
 
 void JobQueue::recover() {
   impl_->writing("take up jobs", [&, &database = impl_->database] {
-    // A miss that is still there makes a job anew.
+    // A miss that is still stored makes a new job.
     database.run("DELETE FROM jobs WHERE state IN ('queued', 'running') AND campaign IS NULL");
     database.run("UPDATE jobs SET state = 'queued', epoch = epoch + 1 WHERE state = 'running'");
     return true;
@@ -262,7 +262,7 @@ Job JobQueue::take(const Miss& miss) {
   return impl_->writing("take a miss", [&, &database = impl_->database] {
     Job job{.shape_key = miss.shape_key, .device_fingerprint = miss.device_fingerprint};
     {
-      // Tried before, when its device was lost.
+      // It may have been tried before, when its device was lost.
       Query before = database.query(
           "SELECT attempts FROM jobs WHERE state = 'queued' AND campaign IS NULL AND shape_key = ? AND "
           "device_fingerprint = ?",
@@ -287,7 +287,7 @@ Job JobQueue::take(const Miss& miss) {
 void JobQueue::finish(const Job& job, JobState state, std::string_view reason) {
   impl_->writing("end a job", [&, &database = impl_->database] {
     if (!job.campaign && state == JobState::done) {
-      // Its rows have told all that they had to.
+      // Its rows are no longer needed.
       database.run("DELETE FROM jobs WHERE id = ? AND epoch = ?", job.id, job.epoch);
       database.run("DELETE FROM misses WHERE shape_key = ? AND device_fingerprint = ?", job.shape_key,
                    job.device_fingerprint);

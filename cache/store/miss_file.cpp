@@ -53,10 +53,10 @@ CacheError damage(std::string_view doing, const std::filesystem::path& path, std
                              path.string()));
 }
 
-/// The file, locked; nothing when there is none, or when it is locked and `lock` has LOCK_NB.
+/// The locked file; empty if there is none, or if it is locked and `lock` has LOCK_NB.
 Descriptor open_locked(std::string_view doing, const std::filesystem::path& path, int flags, int lock) {
   for (;;) {
-    // Never wait for the other end of a pipe that somebody has put there.
+    // O_NONBLOCK: a pipe at this path would wait for its other end.
     Descriptor file(::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, kForAll));
     if (!file && errno == ENOENT && (flags & O_CREAT) == 0) return Descriptor();
     if (!file) throw refusal_of_system(doing, path);
@@ -68,7 +68,7 @@ Descriptor open_locked(std::string_view doing, const std::filesystem::path& path
       if (errno == EWOULDBLOCK) return Descriptor();
       throw refusal_of_system(doing, path);
     }
-    // Who had the lock may have put another file in its place.
+    // The last holder of the lock may have put another file in its place.
     const auto now = identity_of(path);
     if (now && now->device == facts.st_dev && now->inode == facts.st_ino) return file;
   }
@@ -100,7 +100,7 @@ std::string read_at(std::string_view doing, const std::filesystem::path& path, c
   return text;
 }
 
-/// Judges the first line and the end; `start` has at least the first line when the file is one of misses.
+/// Checks the first line and the end; `start` has at least the first line of a file of misses.
 void check_frame(std::string_view doing, const std::filesystem::path& path, std::string_view start, char last) {
   if (!start.starts_with(kTitle)) {
     throw refusal(doing, path, "is no file of misses",
@@ -119,7 +119,7 @@ void check_frame(std::string_view doing, const std::filesystem::path& path, std:
   if (last != '\n') throw damage(doing, path, "its last line is cut off");
 }
 
-/// "first last count device shape", parted by tabs.
+/// "first last count device shape", separated by tabs.
 std::string line_of(const Miss& miss) {
   return fmt::format("{}\t{}\t{}\t{}\t{}\n", miss.first_at, miss.last_at, miss.count, miss.device_fingerprint,
                      miss.shape_key);
@@ -147,7 +147,7 @@ std::optional<Miss> read_line(std::string_view line) {
   return is_shape ? std::optional(miss) : std::nullopt;
 }
 
-/// All lines, those of one shape and device together; the most asked first.
+/// All lines, merged by shape and device, the most asked first.
 std::vector<Miss> parse(std::string_view doing, const std::filesystem::path& path, std::string_view text) {
   if (text.empty()) return {};
   check_frame(doing, path, text, text.back());
@@ -176,7 +176,7 @@ std::vector<Miss> parse(std::string_view doing, const std::filesystem::path& pat
   return misses;
 }
 
-/// Puts a file with these lines in the place of the one that is locked: whoever reads sees the one or the other.
+/// Replaces the locked file with one of these lines: a reader sees the one or the other.
 void replace(std::string_view doing, const std::filesystem::path& path, const Descriptor& locked,
              std::string_view text) {
   const std::filesystem::path target = std::filesystem::canonical(path);
@@ -205,11 +205,11 @@ std::string text_of(std::span<const Miss> misses, std::size_t most_bytes) {
   return text;
 }
 
-/// Folders of the user's own, as the XDG specification wants them.
+/// Makes the missing folders of a path.
 void make_folder(const std::filesystem::path& folder) {
   if (folder.empty() || std::filesystem::exists(folder)) return;
   make_folder(folder.parent_path());
-  ::mkdir(folder.c_str(), kFolder);  // where it fails, opening the file does, and says why
+  ::mkdir(folder.c_str(), kFolder);  // if it fails, opening the file does, and says why
 }
 
 }  // namespace
@@ -252,13 +252,13 @@ bool MissFile::append(std::span<const Miss> misses) const {
   if (size + static_cast<std::int64_t>(lines.size()) > most_bytes_) {
     std::string all = size > 0 ? read_at(kDoing, path_, file, 0, size) : std::string();
     all += lines;
-    // To half of what it may be: the next ones only append again.
+    // To half of the bound, so that the next ones only append again.
     replace(kDoing, path_, file, text_of(parse(kDoing, path_, all), static_cast<std::size_t>(most_bytes_ / 2)));
     return true;
   }
   if (!file.write(lines)) {
     const int cause = errno;
-    // A full disk must not leave half a line; nobody else has written since we hold the lock.
+    // A full disk must not leave half a line. Nobody else has written: we hold the lock.
     static_cast<void>(::ftruncate(file.get(), size) == 0);
     errno = cause;
     throw refusal_of_system(kDoing, path_);

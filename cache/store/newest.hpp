@@ -6,15 +6,15 @@
 #include <string>
 #include <string_view>
 
-/// The trial that counts for a config of a problem on a device in a mode, in SQL: the one place that says it.
+/// The trial that counts for a config of a problem on a device in a mode, as SQL: defined only here.
 namespace tilewright {
 
-/// Orders trials `t`: by when they were measured, then by id. An aggregate over it picks the row of its columns.
+/// Orders trials `t` by time of measurement, then by id. As an aggregate it picks the row of the other columns.
 inline constexpr std::string_view kNewest = "max((t.measured_at << 31) | t.id)";
 
-/// The ids of the newest trials that count, one for each config, of the rows `n` of `trials` for which `where` is true.
-/// One that was pruned counts only where the config was not tried with the same driver and compiler, before or after:
-/// what a model says is nothing against what was seen.
+/// The ids of the newest trials that count, one per config, among the rows `n` of `trials` for which `where` is true. A
+/// pruned trial counts only if the config was not tried with the same driver and compiler, before or after: a
+/// measurement outweighs a model.
 [[nodiscard]] inline std::string newest_trials(std::string_view where) {
   return fmt::format(
       "SELECT max((n.measured_at << 31) | n.id) & 0x7fffffff FROM trials n WHERE {} AND n.intact AND NOT (n.status = "
@@ -27,8 +27,8 @@ inline constexpr std::string_view kNewest = "max((t.measured_at << 31) | t.id)";
       where);
 }
 
-/// In a query over trials or spares `t`, whether its config went wrong somewhere on that device and in that mode, and
-/// was not right there since. A config is of one interface: dtypes and attributes do not matter.
+/// In a query over trials or spares `t`: true if its config failed somewhere on that device and in that mode, and was
+/// not ok there since. A config belongs to one interface: dtypes and attributes do not matter.
 inline constexpr std::string_view kFailedSomewhere =
     "EXISTS (SELECT 1 FROM trials f INDEXED BY trials_that_failed WHERE f.device = t.device AND f.mode = t.mode "
     "AND f.config = t.config AND f.status NOT IN ('ok', 'pruned') AND f.intact AND NOT EXISTS (SELECT 1 FROM trials o "

@@ -9,8 +9,8 @@
 namespace tilewright {
 
 struct PackPart {
-  /// Row ids of problems and of an implementation: its trials of these problems, their spares, and the winners of which
-  /// the first is of it, with all that they rest on. 0: none.
+  /// Row ids of an implementation and of problems: its trials of these problems, their spares, and the winners whose
+  /// first is of it, with all that they need. 0: none.
   std::int64_t implementation = 0;
   std::vector<std::int64_t> problems;
   /// The models of this op. Empty: none.

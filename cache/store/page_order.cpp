@@ -11,12 +11,12 @@ namespace {
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kMost = kPage - 35;
 constexpr std::size_t kLeast = (kPage - 12) * 32 / 255 - 23;
-// Of a page its header; of a row the sizes, the id and its place in the page, and where the rest is.
+// A page's header; a row's sizes, id and place in the page; the place of its rest.
 constexpr std::size_t kPageHeader = 8;
 constexpr std::size_t kRowHeader = 7;
 constexpr std::size_t kRest = 4;
 
-/// What a row takes of a page that it shares.
+/// The bytes that a row takes of a shared page.
 std::size_t shared_bytes(std::size_t size) {
   if (size <= kMost) return size + kRowHeader;
   const std::size_t wanted = kLeast + (size - kLeast) % (kPage - kRest);
@@ -30,7 +30,7 @@ std::vector<std::size_t> page_order(const std::vector<std::size_t>& sizes) {
   for (std::size_t i = 0; i < sizes.size(); ++i) rows.emplace(shared_bytes(sizes[i]), i);
   std::vector<std::size_t> order;
   while (!rows.empty()) {
-    // Each page: the largest row that is left, then the largest that fits beside.
+    // For each page: the largest row left, then the largest that fits beside it.
     std::size_t room = kPage - kPageHeader;
     for (auto next = rows.end(); next != rows.begin(); next = rows.upper_bound(room)) {
       --next;

@@ -6,8 +6,8 @@
 
 namespace tilewright {
 
-/// In which order rows of so many bytes are put so that they fill their pages: SQLite writes what fills pages of its
-/// own into these, and the rest of a row beside others, in the order of ids. A pure function; the indexes of `sizes`.
+/// The order in which rows of these sizes fill their pages. SQLite writes the full pages of a row into pages of its
+/// own, and the rest of the row beside others, in the order of ids. A pure function; returns indexes of `sizes`.
 [[nodiscard]] std::vector<std::size_t> page_order(const std::vector<std::size_t>& sizes);
 
 }  // namespace tilewright

@@ -12,7 +12,7 @@
 
 namespace tilewright {
 
-/// Returns `row`, to which other rows of the cache refer. Throws CacheError, of the kind damaged, where it is gone.
+/// Returns `row`, to which other rows of the cache refer. Throws CacheError, of the kind damaged, if it is missing.
 template <class Row>
 Row referred(std::optional<Row> row, const Store& store, std::string_view what) {
   if (!row) throw damage("read", store.path(), fmt::format("rows refer to {} that is gone", what), 0);

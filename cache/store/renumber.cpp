@@ -15,7 +15,7 @@ namespace {
 
 struct Column {
   std::string name;
-  /// The table that it refers to, its own if it is the id; empty: it is a value.
+  /// The table that it refers to; its own table if it is the id; empty: it is a value.
   std::string refers_to;
 };
 
@@ -42,7 +42,7 @@ std::vector<Table> tables_of(SQLite::Database& database) {
   return tables;
 }
 
-/// Each behind those that it refers to.
+/// Orders tables so that each comes after those that it refers to.
 std::vector<Table> in_order_of_references(std::vector<Table> left) {
   const auto is_ready = [&](const Table& table) {
     return std::ranges::none_of(table.columns, [&](const Column& column) {
@@ -52,7 +52,7 @@ std::vector<Table> in_order_of_references(std::vector<Table> left) {
   std::vector<Table> ordered;
   while (!left.empty()) {
     auto next = std::ranges::find_if(left, is_ready);
-    // Tables that refer to each other have no such order: the first by name then.
+    // Tables that refer to each other have no such order: the first by name is taken.
     if (next == left.end()) next = left.begin();
     ordered.push_back(std::move(*next));
     left.erase(next);
@@ -82,7 +82,7 @@ void renumber(Database& database) {
                     "INSERT INTO temp.places_{0} SELECT id, row_number() OVER (ORDER BY {1}) FROM main.{0}",
                     table.name, fmt::join(order, ", ")));
   }
-  // Below zero first: there no new id meets an old one.
+  // Negative ids first, so that no new id meets an old one.
   for (const bool is_below : {true, false}) {
     for (const Table& table : tables) {
       std::vector<std::string> changes;

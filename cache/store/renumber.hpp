@@ -5,9 +5,9 @@
 
 namespace tilewright {
 
-/// Gives each row of each table the id that is its place among the table's rows by all else that they hold. References
-/// count as such places, too, so that the same rows have the same ids, whatever cache they come from. Inside a
-/// transaction, of a cache that was just made and does not check references. Throws SQLite::Exception.
+/// Gives each row of each table a new id: its place among the table's rows, ordered by their other values. References
+/// count as such places too, so that the same rows have the same ids, whichever cache they come from. Call inside a
+/// transaction, on a new cache that does not check references. Throws SQLite::Exception.
 void renumber(Database& database);
 
 }  // namespace tilewright

@@ -41,7 +41,7 @@ void Store::put_interface(const OpInterface& interface) {
                                   interface.op);
     const bool any = newest.next();
     if (any && newest.text(0) == hash) return;
-    // An interface that comes back (a definition that was reverted) is the newest again.
+    // An interface that comes back (a reverted definition) is the newest again.
     database.run(
         "INSERT INTO interfaces (hash, op, definition, sequence) VALUES (?, ?, ?, ?) "
         "ON CONFLICT (hash) DO UPDATE SET sequence = excluded.sequence WHERE intact",
@@ -61,7 +61,7 @@ void Store::add_older_interface(const OpInterface& interface) {
 
 namespace {
 
-/// Of an implementation that is there, the recipe is replaced or kept.
+/// Whether the recipe of an existing implementation is replaced or kept.
 constexpr const char* kReplacing = "DO UPDATE SET recipe = excluded.recipe WHERE recipe <> excluded.recipe AND intact";
 constexpr const char* kKeeping = "DO NOTHING";
 
@@ -195,7 +195,7 @@ std::optional<Build> Store::build(const std::string& key) const {
 
 void Store::put_build(const Build& build, std::span<const std::byte> binary) {
   constexpr const char* kDoing = "store a build";
-  // Hashed and compressed before the lock is taken: others may write meanwhile.
+  // Hashed and compressed before the lock is taken, so that others may write meanwhile.
   const std::string hash = build.ok ? content_hash(binary) : std::string();
   if (build.ok == binary.empty() || (!build.binary_hash.empty() && build.binary_hash != hash)) {
     throw fault(kDoing, path(), fmt::format("was given build {} with a binary that does not belong to it", build.key),
@@ -207,8 +207,8 @@ void Store::put_build(const Build& build, std::span<const std::byte> binary) {
     if (build.ok) binary_id = add_binary(database, hash, binary.size(), frame);
     std::optional<std::int64_t> sweep;
     if (build.sweep != 0) sweep = ids::need_sweep(database, build.sweep);
-    // A build that succeeded stays: trials point at it. One that failed may do better the next time, and one that was
-    // compiled here takes the place of one that was imported.
+    // A successful build stays: trials point at it. A failed one may do better the next time, and one that was compiled
+    // here replaces an imported one.
     database.run(
         "INSERT INTO builds (key, ok, binary, kernels, log, compiler, arch, milliseconds, sweep, worker, began_us) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
@@ -239,7 +239,7 @@ std::int64_t Store::data_version() const {
   return impl_->reading("look for changes", [&, &database = impl_->database] {
     Query query = database.query("PRAGMA data_version");
     query.next();
-    // A file that was opened anew counts from the start again.
+    // A reopened file counts from the start again.
     return query.integer(0) + (database.generation() << 32);
   });
 }
@@ -256,13 +256,13 @@ std::uint64_t Store::winners_state() const {
     const auto add = [&](Query&& query) {
       while (query.next()) state.push_back(static_cast<std::uint64_t>(query.integer(0)));
     };
-    // The trials of a sweep that goes on play no part.
+    // The trials of a running sweep do not count.
     add(database.query("SELECT count(ended_at) FROM sweeps"));
     add(database.query("SELECT ifnull((SELECT iif(sweep IS NULL, id, 0) FROM trials ORDER BY id DESC LIMIT 1), 0)"));
     add(database.query("SELECT ifnull(max(id), 0) FROM spares"));
     add(database.query("SELECT binary FROM loss_models ORDER BY id"));
     add(database.query("SELECT id FROM pins UNION ALL SELECT since FROM pins"));
-    // Ids of winners are not used again (put_winners), but by those that come with a pack.
+    // Ids of winners are not used again (put_winners), except by winners that come with a pack.
     add(database.query("SELECT ifnull(max(id), 0) FROM winners UNION ALL SELECT count(*) FROM winners"));
     add(database.query("SELECT ifnull(max(id), 0) FROM packs"));
     return XXH3_64bits(state.data(), state.size() * sizeof(std::uint64_t));

@@ -18,12 +18,12 @@
 #include "cache/serve/winner_source.hpp"
 #include "cache/store/sqlite/access.hpp"
 
-/// The cache: one SQLite file with everything that tuning has learned (docs/cache.md has the schema).
+/// The cache: one SQLite file with all that tuning has learned (docs/cache.md has the schema).
 ///
-/// Readers never block; several tuners may write one file. Every write method is one transaction: after it returns the
-/// rows outlive this program (a power cut may cost the last few, never the file), when it throws CacheError nothing of
-/// it is kept. A file that is not a cache, is damaged, or is newer than this program is refused and left as it is. A
-/// Store belongs to one thread at a time; open one a thread.
+/// Readers do not block; several tuners may write one file. Each write method is one transaction. After it returns, the
+/// rows outlive this program (a power cut may cost the last few, but not the file). If it throws CacheError, nothing of
+/// it is kept. A file that is not a cache, is damaged, or is newer than this program is refused and left as it is. For
+/// one thread at a time: open one Store per thread.
 namespace tilewright {
 
 /// TILEWRIGHT_CACHE, else `$XDG_CACHE_HOME/tilewright/cache.db`, else `~/.cache/tilewright/cache.db`.
@@ -41,8 +41,8 @@ class Store final : public WinnerSource {
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept;
 
-  /// Several writes as one: none of them is kept unless commit() returned. While it lives, other writers of the file
-  /// wait for it, and what this Store reads includes what was written so far.
+  /// Several writes as one: none of them is kept unless commit() returns. While it lives, other writers of the file
+  /// wait for it, and this Store reads what was written so far.
   class Batch {
    public:
     explicit Batch(Store& store);
@@ -56,44 +56,44 @@ class Store final : public WinnerSource {
     std::unique_ptr<State> state_;
   };
 
-  // Definitions and devices. Adding what is there already changes nothing, except that the interface put last is the
-  // newest of its op again, and that a recipe put last is the one in use.
+  // Definitions and devices. Adding an existing one changes nothing, with two exceptions: the interface put last is the
+  // newest of its op, and the recipe put last is the one in use.
   void put_interface(const OpInterface& interface);
-  /// Adds an interface as older than those of its op that are there.
+  /// Adds an interface as older than all existing ones of its op.
   void add_older_interface(const OpInterface& interface);
   /// Replaces the recipe of this hash: its parts outside of the hash may have been edited.
   void put_implementation(const std::string& interface_hash, const StoredImplementation& implementation);
-  /// Adds a recipe unless its hash has one: the caller does not know which of the two is newer.
+  /// Adds a recipe unless its hash has one: the caller does not know which of them is newer.
   void add_implementation(const std::string& interface_hash, const StoredImplementation& implementation);
   void put_device(const DeviceFacts& device);
   /// The newest interface stored for an op, or the one with the given hash.
   [[nodiscard]] std::optional<OpInterface> interface_of(const std::string& op) const override;
   [[nodiscard]] std::optional<OpInterface> interface_by_hash(const std::string& hash) const override;
   [[nodiscard]] std::optional<StoredImplementation> implementation_by_hash(const std::string& hash) const override;
-  /// Hashes of the implementations of an interface, of each name the one whose newest trial is the newest: what can
-  /// still be compiled, as far as a cache tells.
+  /// Hashes of the implementations of an interface: of each name, the one with the newest trial. These can still be
+  /// compiled, as far as a cache can tell.
   [[nodiscard]] std::set<std::string> implementations_in_use(const std::string& interface_hash) const;
   [[nodiscard]] std::vector<DeviceFacts> devices() const override;
   [[nodiscard]] std::vector<std::string> ops() const override;
 
   // Builds and binaries.
   [[nodiscard]] std::optional<Build> build(const std::string& key) const override;
-  /// Stores the build and its binary (empty when the compile failed), compressed and by content. A successful build of
-  /// that key stays as it is; a failed one is replaced. An empty `binary_hash` is computed.
+  /// Stores the build and its binary (empty if the compile failed), compressed and by content. Replaces a failed build,
+  /// and an imported one if this was compiled here; others stay. An empty `binary_hash` is computed.
   void put_build(const Build& build, std::span<const std::byte> binary);
-  /// The binary's bytes, checked against their hash. Throws CacheError when they are missing or damaged.
+  /// The binary's bytes, checked against their hash. Throws CacheError if they are missing or damaged.
   [[nodiscard]] std::vector<std::byte> binary(const std::string& content_hash) const override;
 
   // Sweeps.
-  /// Returns the sweep's id. `command` is what was asked, for people.
+  /// Returns the sweep's id. `command` is the request, for people.
   std::int64_t begin_sweep(const std::string& command, const std::string& device_fingerprint);
   /// `outcome`: "done", "interrupted", "partly".
   void end_sweep(std::int64_t sweep, const std::string& outcome);
 
-  // Trials. `implementation_hash` ties a trial to the code it is of.
-  /// Stores a trial and returns its id (`trial.id` plays no part; a `measured_at` of 0 is now). The interface,
-  /// implementation, device, and the build and sweep if any, were stored before, else CacheError. A trial of the same
-  /// problem, config, implementation, mode and versions replaces nothing: all are kept, the newest counts.
+  // Trials. `implementation_hash` ties a trial to its code.
+  /// Stores a trial and returns its id. `trial.id` is ignored; a `measured_at` of 0 is now. Throws CacheError unless
+  /// interface, implementation and device, and build and sweep if given, are stored. A trial of the same problem,
+  /// config, implementation, mode and versions replaces nothing: all are kept, the newest counts.
   std::int64_t put_trial(const ProblemKey& key, const std::string& implementation_hash, const Trial& trial);
   /// The newest trial of each config whose implementation hash is among `implementation_hashes`, in one mode. A pruned
   /// trial counts only if the config was not tried with the same driver and compiler, before or after.
@@ -108,15 +108,15 @@ class Store final : public WinnerSource {
     MeasureMode mode = MeasureMode::cold;
     std::vector<std::string> implementation_hashes;
   };
-  /// In the order of their first trials. `op` empty: of all.
+  /// In the order of their first trials. `op` empty: all ops.
   [[nodiscard]] std::vector<Tried> tried(const std::string& op = {}) const;
-  /// Every trial (cache/store/history.hpp). `op` empty: of all.
+  /// All trials (cache/store/history.hpp). `op` empty: all ops.
   [[nodiscard]] History history(const std::string& op = {}) const;
 
   // Winners.
-  /// Replaces the winners of this problem, device and mode; a first of its role that is replaced becomes a past winner.
-  /// Each winner rests on its `trial.id`: stored, ok, and of the same problem, device and mode, else CacheError; the
-  /// rest of `trial` plays no part. Several of one role keep their order.
+  /// Replaces the winners of this problem, device and mode; a replaced first of its role becomes a past winner. A
+  /// winner's `trial.id` must be stored, ok, and of the same problem, device and mode, else CacheError; the rest of
+  /// `trial` is ignored. Several of one role keep their order.
   void put_winners(const ProblemKey& key, MeasureMode mode, const std::vector<Winner>& winners);
   /// The winners by role (best, dynamic, base), then in the order they were put.
   [[nodiscard]] std::vector<Winner> winners(const ProblemKey& key, MeasureMode mode) const;
@@ -142,17 +142,17 @@ class Store final : public WinnerSource {
   /// Ordered by op, spec, then dims as numbers.
   [[nodiscard]] std::vector<WinnerRow> list_winners(const WinnerFilter& filter) const;
 
-  // For matching, by index alone: see WinnerSource.
+  // For matching, by index: see WinnerSource.
   [[nodiscard]] std::string title() const override;
   [[nodiscard]] bool changed() const override;
-  /// Also changes when a sweep has ended or trials arrived otherwise (an import, spares): they serve shapes around.
+  /// Also changes when a sweep has ended or trials arrived otherwise (an import, spares): they serve shapes nearby.
   [[nodiscard]] std::uint64_t winners_state() const override;
   [[nodiscard]] std::optional<WinnerRow> winner_of(const ProblemKey& key, MeasureMode mode,
                                                    WinnerRole role) const override;
   [[nodiscard]] std::optional<WinnerRow> newest_of_spec(const ProblemKey& key, MeasureMode mode,
                                                         WinnerRole role) const override;
   [[nodiscard]] std::vector<ShapeDims> tuned_shapes(const ProblemKey& key, MeasureMode mode) const override;
-  /// Read anew when the file has changed.
+  /// Read again after the file has changed.
   [[nodiscard]] std::vector<ShapeDims> tuned_near(const ProblemKey& key, MeasureMode mode,
                                                   std::size_t most) const override;
   [[nodiscard]] std::vector<ShapeSummary> known_shapes(const ProblemKey& key, MeasureMode mode,
@@ -160,21 +160,21 @@ class Store final : public WinnerSource {
   [[nodiscard]] std::optional<WinnerRow> timed(const ProblemKey& key, MeasureMode mode,
                                                const ConfigId& config) const override;
 
-  // Spares: binaries of configs without specialised dims, kept at a shape for those around it that nobody tuned.
+  // Spares: binaries of configs without specialised dims, kept at a shape for untuned shapes nearby.
   /// Adds a spare, or replaces its build. Throws CacheError unless implementation, device and build are stored.
   void put_spare(const ProblemKey& key, MeasureMode mode, const ConfigId& config, const std::string& build_key);
-  /// The build key of a config that is a spare of this very problem; empty: it is none.
+  /// The build key of a config that is a spare of exactly this problem; empty if it is none.
   [[nodiscard]] std::string build_of_spare(const ProblemKey& key, MeasureMode mode, const ConfigId& config) const;
 
-  /// Configs of the interface of `key` that failed on its device, in any dtype and with any attributes, and were not
-  /// right at that shape since: none of them is a spare.
+  /// Configs of the interface of `key` that failed on its device, in any dtype and with any attributes, and were not ok
+  /// at that shape since. None of them is a spare.
   [[nodiscard]] ConfigIds failed_configs(const ProblemKey& key, MeasureMode mode) const;
 
-  // Models; a spec has one on a device and in a mode, the last.
-  /// Stores a model learned at `learned_at` (0: now). False if a newer program's model is there, which stays. Throws
+  // Models: a spec has one per device and mode, the last.
+  /// Stores a model learned at `learned_at` (0: now). False if a newer program's model is stored, which stays. Throws
   /// CacheError if the spec has no problem here.
   bool put_loss_model(const ProblemKey& key, MeasureMode mode, const LossModel& model, std::int64_t learned_at = 0);
-  /// Read anew when the file has changed.
+  /// Read again after the file has changed.
   [[nodiscard]] std::shared_ptr<const Learned> learned(const ProblemKey& key, MeasureMode mode) const override;
 
   // Pins and bans.
@@ -183,7 +183,7 @@ class Store final : public WinnerSource {
     /// Without dims: for all problems of the spec.
     ProblemKey key;
   };
-  /// Stores a pin of this moment (`since` 0), or one of another cache if it is newer than the one here; of two of one
+  /// Stores a pin of this moment (`since` 0), or one of another cache if it is newer than the one here; within one
   /// second the ban stands. Throws CacheError unless interface, implementation and device are stored.
   void put_pin(const PinRow& row);
   [[nodiscard]] Pins pins(const ProblemKey& key) const override;
@@ -191,16 +191,16 @@ class Store final : public WinnerSource {
   [[nodiscard]] std::vector<PinRow> list_pins() const;
   /// The configs of an implementation of that name that were tried on the device or are spares there, the latest first.
   [[nodiscard]] std::vector<ConfigId> tried_configs(const ProblemKey& key, const std::string& implementation) const;
-  /// Whether there is a binary of a config for some problem of the spec on the device.
+  /// True if a config has a binary for some problem of the spec on the device.
   [[nodiscard]] bool has_binary(const ProblemKey& key, const ConfigId& config) const;
 
-  // Ceilings. All are kept, the newest of a size and ratio counts.
+  // Ceilings. All are kept; the newest of a size and ratio counts.
   void put_ceiling(const std::string& device_fingerprint, const Ceiling& ceiling);
   [[nodiscard]] std::optional<Ceiling> ceiling(const std::string& device_fingerprint, std::int64_t bytes, int reads,
                                                MeasureMode mode) const;
   /// The newest of each mode, size and ratio.
   [[nodiscard]] std::vector<Ceiling> ceilings(const std::string& device_fingerprint) const;
-  // Compute rates. All are kept, the newest counts.
+  // Compute rates. All are kept; the newest counts.
   void put_compute_rate(const std::string& device_fingerprint, const ComputeRate& rate);
   [[nodiscard]] std::optional<ComputeRate> compute_rate(const std::string& device_fingerprint,
                                                         std::string_view unit = kFp32) const;
@@ -216,12 +216,12 @@ class Store final : public WinnerSource {
     int schema = 0;
   };
   [[nodiscard]] Counts counts() const;
-  /// `PRAGMA integrity_check` and every binary's hash; throws CacheError that names the damage.
+  /// Checks pages, references, the checksums of all rows and the hashes of all binaries. Throws CacheError for damage.
   void check() const;
-  /// Counts commits by other connections and other processes: changes exactly when the file's content did.
+  /// Counts commits of other connections and processes: changes exactly when they change the file.
   [[nodiscard]] std::int64_t data_version() const;
-  /// True when another file has taken the place of the open one (an export renamed over it): data_version() does not
-  /// see that, and only a new Store on path() does. Ask this before data_version().
+  /// True if another file has taken the place of the open one (an export renamed over it). data_version() does not see
+  /// that; only a new Store on path() shows it. Ask this before data_version().
   [[nodiscard]] bool outdated() const;
 
  private:

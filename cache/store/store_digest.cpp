@@ -12,7 +12,7 @@
 namespace tilewright {
 namespace {
 
-// Names stand for ids, and rows are ordered by their content: neither tells what came first.
+// Names stand for ids, and rows are ordered by their content: the digest does not depend on the order of arrival.
 constexpr const char* kContents[] = {
     "SELECT fingerprint, facts FROM devices ORDER BY 1",
     "SELECT op, hash, definition, row_number() OVER (PARTITION BY op ORDER BY sequence DESC) FROM interfaces "

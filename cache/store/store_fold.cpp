@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Folds another cache into this one, by tables and not by rows: hundreds of thousands of trials take seconds. The
-// result is the same whatever is folded first (docs/cache.md, "Packs").
+// result does not depend on the order of folding (docs/cache.md, "Packs").
 #include <fmt/format.h>
 #include <sqlite3.h>
 
@@ -26,7 +26,7 @@
 namespace tilewright {
 namespace {
 
-/// Rows that others refer to: what is not here is added, and `*_map` leads from their ids to ours.
+/// Rows that others refer to: missing ones are added, and `*_map` leads from their ids to ours.
 constexpr const char* kFoldNames = R"sql(
 INSERT INTO main.devices (fingerprint, compute_capability, facts)
 SELECT fingerprint, compute_capability, facts FROM pack.devices WHERE true
@@ -104,9 +104,9 @@ CREATE TEMP TABLE binary_map (theirs INTEGER PRIMARY KEY, ours INTEGER NOT NULL)
 INSERT INTO binary_map SELECT p.id, m.id FROM pack.binaries p JOIN main.binaries m ON m.hash = p.hash;
 )sql";
 
-/// Builds, trials and what rests on them. Of builds of one key the same stays, whichever came first: a compiler need
-/// not make the same binary twice. One whose binary is damaged here, or gone, takes that of the pack: no hash is
-/// greater than 'none'. A trial that is here already is the same in all that was measured.
+/// Builds, trials, and rows that rest on them. A compiler need not make the same binary twice, so content decides
+/// between builds of one key, not the order. A build whose binary is damaged or missing here takes the pack's: no hash
+/// is greater than 'none'. A trial that is here already is equal in all measured values.
 constexpr const char* kFoldTrials = R"sql(
 INSERT INTO main.builds (key, ok, binary, kernels, log, compiler, arch, milliseconds)
 SELECT p.key, p.ok, b.ours, p.kernels, p.log, p.compiler, p.arch, p.milliseconds
@@ -208,9 +208,9 @@ WHERE NOT EXISTS (SELECT 1 FROM main.compute_rates o WHERE o.device = d.ours AND
                   AND o.measured_at = t.measured_at AND o.flops_per_second = t.flops_per_second);
 )sql";
 
-/// The winners of a problem on a device in a mode go together. Theirs win where their first has the better evidence
-/// (better_evidence), then where their pack has the lower hash; what was chosen here has the lowest. `reached` are the
-/// configs of a winner that were tried or left out for a reason.
+/// The winners of a problem on a device in a mode go together. Theirs win if their first has the better evidence
+/// (better_evidence); of equals the pack with the lower hash wins, and a choice made here has the lowest. `reached`
+/// counts a winner's configs that were tried or left out for a reason.
 constexpr const char* kFoldWinners = R"sql(
 CREATE TEMP VIEW evidence AS
 SELECT t.id AS trial,
@@ -278,7 +278,7 @@ DELETE FROM main.past_winners WHERE id IN (
   AND h.trial = w.trial WHERE w.position = 0);
 )sql";
 
-/// Among interfaces of an op that only came with packs the one with the newest winner is in use.
+/// Among interfaces of an op that only came with packs, the one with the newest winner is in use.
 constexpr const char* kOrderInterfaces = R"sql(
 CREATE TEMP TABLE interface_order AS
 SELECT i.id, row_number() OVER (PARTITION BY i.op ORDER BY
@@ -291,7 +291,7 @@ UPDATE main.interfaces SET sequence = -(SELECT place FROM interface_order o WHER
 WHERE intact AND id IN (SELECT id FROM interface_order);
 )sql";
 
-/// The tables above, which a fold that failed may have left.
+/// Drops the tables above, which a failed fold may have left.
 void drop_temporary(Database& database) {
   std::vector<std::string> drops;
   Query row =
@@ -300,7 +300,7 @@ void drop_temporary(Database& database) {
   for (const std::string& drop : drops) database.handle().exec(drop);
 }
 
-/// The dictionary of an implementation is made of binaries of the first pack that brings more than one, spread evenly.
+/// The dictionary of an implementation is made of binaries of the first pack that brings more than one, evenly spread.
 void add_dictionaries(Database& database) {
   constexpr std::int64_t kMostBytes = std::int64_t{256} << 10;
   constexpr std::int64_t kLeastShare = 8;
@@ -335,7 +335,7 @@ struct Packed {
 };
 
 void put_binaries(Database& database, std::optional<std::int64_t> dictionary, std::vector<Packed>& binaries) {
-  // Of the other columns.
+  // The bytes of the other columns.
   constexpr std::size_t kRow = 48;
   std::vector<std::size_t> sizes;
   for (const Packed& binary : binaries) sizes.push_back(binary.frame.size() + kRow);
@@ -345,11 +345,11 @@ void put_binaries(Database& database, std::optional<std::int64_t> dictionary, st
   binaries.clear();
 }
 
-/// What a pack brings plain is compressed here, with what the binaries of its implementation have in common. One that
-/// is damaged here is mended.
+/// Compresses the plain binaries of a pack with the dictionary of their implementation. A binary that is damaged here
+/// is mended.
 void fold_binaries(Database& database) {
   add_dictionaries(database);
-  // Ids alone are sorted: with the bytes beside them a sorter writes each dictionary to the disk once a binary.
+  // Only ids are sorted: with the bytes beside them, a sorter writes each dictionary to the disk once per binary.
   Query place = database.query(
       "SELECT b.id, d.id FROM pack.binaries b LEFT JOIN temp.implementation_of i ON i.binary = b.id "
       "LEFT JOIN main.dictionaries d ON d.implementation = i.implementation ORDER BY d.id, b.id");
@@ -376,8 +376,8 @@ void fold_binaries(Database& database) {
   put_binaries(database, dictionary, packed);
 }
 
-/// Which models, by their binaries, this program understands, and which a newer one has learned. A damaged one is
-/// neither.
+/// Lists, by their binaries, the models that this program understands, and those that a newer one has learned. A
+/// damaged model is neither.
 void list_models(Database& database) {
   database.handle().exec(
       "CREATE TEMP TABLE known_model (binary INTEGER PRIMARY KEY); "
@@ -429,7 +429,7 @@ std::vector<OpCounts> read_counts(Database& database) {
   return lines;
 }
 
-/// What is wrong with the pack's rows is no fault of the cache.
+/// A fault in the pack's rows is no fault of the cache.
 template <class Work>
 auto judging_pack(Work work) {
   const auto damaged = [](const char* why) {
@@ -458,7 +458,7 @@ std::vector<OpCounts> fold_attached(Database& database, const std::string& hash,
   database.handle().exec(kMapBinaries);
   list_models(database);
   database.handle().exec(kFoldTrials);
-  // Configs that a bound left untried were no choice.
+  // Configs that a bound left untried do not count as considered.
   const std::string reached = fmt::format(
       "configs_considered - iif(json_valid(choice), coalesce(json_extract(choice, '$.pruned.\"{}\"'), 0), 0)",
       kNotReached);
@@ -469,7 +469,7 @@ std::vector<OpCounts> fold_attached(Database& database, const std::string& hash,
   return lines;
 }
 
-/// What is attached as `pack`. References are not judged row by row meanwhile: all ids come of the maps of a fold.
+/// The database attached as `pack`. References are not checked row by row meanwhile: all ids come from a fold's maps.
 class Attached {
  public:
   Attached(Database& database, std::string_view columns, const std::filesystem::path& folder) : database_(database) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole history in a handful of scans: a query for each trial would take minutes where this takes a second.
+// The whole history in a handful of scans: a query for each trial would take minutes, this takes a second.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -32,7 +32,7 @@ void read_texts(Database& database, const std::string& op, History& history) {
   while (devices.next()) history.devices.emplace(devices.integer(0), decode_facts(devices.text(1)));
 }
 
-/// Texts once each, the empty one first.
+/// Each text once, the empty one first.
 class Texts {
  public:
   explicit Texts(std::vector<std::string>& texts) : texts_(texts) { place(""); }
@@ -86,7 +86,7 @@ History::BuildOf build_of(const Query& row) {
   return tilewright::build_of(build);
 }
 
-/// Only what some trial names, and what else its sweep built.
+/// Reads the configs, builds and sweeps that trials name, and the other builds of those sweeps.
 void read_what_was_tried(Database& database, History& history) {
   std::set<std::int64_t> configs, builds, sweeps;
   for (const History::TrialOf& trial : history.trials) {

@@ -22,16 +22,16 @@
 #include "cache/store/sqlite/faults.hpp"
 #include "cache/store/store.hpp"
 
-/// The shared part of the Store's sources (store.cpp, store_trials.cpp, store_winners.cpp): the open database, and the
-/// frame around each access, which makes one CacheError of whatever goes wrong inside. Private to cache/store.
+/// The shared part of the Store's sources (store.cpp, store_trials.cpp, store_winners.cpp…): the open database, and the
+/// frame around each access, which turns any fault inside into one CacheError. Private to cache/store.
 namespace tilewright {
 
 struct Store::Impl {
   Impl(const std::filesystem::path& path, const StoreOptions& options)
       : database(path, options), writable(may_write(options.access)) {}
 
-  /// Runs `work`; `doing` completes "cannot …". If the file was opened as unchanging and has changed, the result is
-  /// thrown away, right or not, and `work` runs again on the file as it is now.
+  /// Runs `work`; `doing` completes "cannot …". If the file was opened as immutable and has changed, the result is
+  /// discarded, and `work` runs again on the reopened file.
   template <class Work>
   auto reading(const char* doing, Work work) {
     if constexpr (std::is_void_v<decltype(work())>) {
@@ -64,7 +64,7 @@ struct Store::Impl {
                 "Wait until it is written, then run the same again");
   }
 
-  /// The same inside one write transaction, committed when `work` returns and rolled back when it throws.
+  /// reading() inside one write transaction, committed when `work` returns and rolled back when it throws.
   template <class Work>
   auto writing(const char* doing, Work work) {
     if (!writable) {
@@ -95,7 +95,7 @@ struct Store::Impl {
   /// Values decoded so far, for one state of the file: by hash, by op, or by the ids of spec and device and the mode.
   struct Kept {
     using OfSpec = std::tuple<std::int64_t, std::int64_t, MeasureMode>;
-    /// Counts of commits of others, of own changes, and of reopenings.
+    /// Counts of others' commits, of own changes, and of reopenings.
     std::array<std::int64_t, 3> state{};
     std::map<std::string, std::optional<OpInterface>> newest_interfaces;
     std::map<std::string, std::optional<OpInterface>> interfaces;
@@ -105,15 +105,15 @@ struct Store::Impl {
     std::map<OfSpec, std::shared_ptr<const Learned>> learned;
   };
   Kept kept;
-  /// Those of each device, as of that state: trials that are stored change nothing of them.
+  /// The ceilings of each device, for `state`: stored trials do not change them.
   struct KnownCeilings {
     std::array<std::int64_t, 3> state{};
     std::map<std::string, std::vector<Ceiling>> of_device;
   };
   KnownCeilings ceilings;
-  /// The models that were read, by the hash of what is stored: whatever else changes in the file, they stay.
+  /// The models read so far, by the hash of their stored bytes: they stay whatever else changes in the file.
   std::map<std::string, std::shared_ptr<const LossModel>> models;
-  /// It, as of now: inside a snapshot.
+  /// `kept`, cleared if the file has changed. Call it inside a snapshot.
   Kept& current() {
     Query version = database.query("PRAGMA data_version");
     version.next();
@@ -122,19 +122,19 @@ struct Store::Impl {
     if (kept.state != state) kept = {state, {}, {}, {}, {}, {}, {}};
     return kept;
   }
-  /// The value of `key` in such a map, which `read` gives where there is none. Inside a snapshot.
+  /// The value of `key` in a map of `kept`; `read` makes a missing one. Call it inside a snapshot.
   template <class Map, class Read>
   const auto& keep(Map Kept::*map, const typename Map::key_type& key, Read read) {
     Map& known = current().*map;
     const auto found = known.find(key);
-    // What cannot be read is not kept: who asks again is told again.
+    // A failed read is not kept: the next call reports it again.
     return found != known.end() ? found->second : known.emplace(key, read()).first->second;
   }
 };
 
-/// The implementations that any loss model was learned of. A model that another program has learned names none.
+/// The implementations that the loss models were learned of. A model of another program names none.
 [[nodiscard]] std::vector<std::string> implementations_of_models(Database& database);
-/// Reads every loss model. Throws BadRow for one that is damaged.
+/// Reads all loss models. Throws BadRow if one is damaged.
 void check_loss_models(Database& database);
 
 }  // namespace tilewright

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the shapes near a problem are asked for.
+// The configs known at the shapes near a problem.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,11 +15,11 @@
 namespace tilewright {
 namespace {
 
-/// Configs by row id: few, and decoded once each.
+/// Configs by row id: few, and each decoded once.
 using Configs = std::map<std::int64_t, ConfigSummary>;
 
-/// Winners of a problem, then what else was tried there, each config's newest time or that it failed, and its spares,
-/// but those that failed somewhere.
+/// The winners of a problem, then the other configs tried there, each with its newest time or its failure, and its
+/// spares, except those that failed somewhere.
 std::vector<ConfigSummary> known_at(Database& database, std::int64_t problem, std::int64_t device, MeasureMode mode,
                                     Configs& configs) {
   const auto config_of = [&](const Query& row, int text, int hash) {
@@ -41,7 +41,7 @@ std::vector<ConfigSummary> known_at(Database& database, std::int64_t problem, st
     known.role = decode_role(winner.text(1));
     known.median_ns = winner.real(2);
   }
-  // A time counts until a later try goes wrong.
+  // A time counts until a later trial fails.
   std::map<std::int64_t, ConfigSummary> others;
   static const std::string kTimed = fmt::format(
       "SELECT t.config, {}, ifnull(t.median_ns, 0), t.build IS NOT NULL, c.text, m.hash, t.status FROM trials t "
@@ -73,7 +73,7 @@ std::vector<ConfigSummary> known_at(Database& database, std::int64_t problem, st
   return found;
 }
 
-/// In the order of their extents: whichever problem came first, the same shape wins a tie.
+/// Sorted by extents: the same shape wins a tie, whichever problem came first.
 FlatShapes read_tuned(Database& database, const ids::SpecOnDevice& at, MeasureMode mode) {
   std::vector<ShapeDims> tuned;
   Query query = database.query(
@@ -165,7 +165,7 @@ std::optional<WinnerRow> Store::timed(const ProblemKey& key, MeasureMode mode, c
     row->winner.role = WinnerRole::dynamic;
     row->winner.trial = std::move(trial);
   }
-  // What was timed may have been compiled anew since, as a spare; a spare that nobody timed has its build alone.
+  // A timed config may have been compiled anew since, as a spare; a spare that was not timed has only its build.
   if (!row || row->winner.trial.build_key.empty()) {
     const std::string build = build_of_spare(key, mode, config);
     if (!row && build.empty()) return row;

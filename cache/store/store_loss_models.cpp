@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was learned of the trials of an op, kept by spec, and who is there to serve.
+// The models learned from an op's trials, kept by spec, and the configs that can serve.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 
 using Models = std::map<std::string, std::shared_ptr<const LossModel>>;
 
-/// Null for one that another program has learned.
+/// Null if another program has learned it.
 std::shared_ptr<const LossModel> decode_model(std::span<const std::byte> bytes, const std::string& hash) {
   try {
     std::optional<LossModel> model = LossModel::decode(bytes);
@@ -32,8 +32,8 @@ std::shared_ptr<const LossModel> decode_model(std::span<const std::byte> bytes, 
   }
 }
 
-/// Who can serve: winners first, then spares, as servers_of() has them. Nothing where the model, learned at that time,
-/// does not know the implementation of a later winner: then it is out of date.
+/// The configs that can serve: winners first, then spares, as servers_of() has them. nullopt if the model, learned at
+/// that time, does not know the implementation of a later winner: it is then out of date.
 std::optional<std::vector<StoredConfig>> read_servers(Database& database, std::int64_t spec, std::int64_t device,
                                                       MeasureMode mode, const LossModel& model,
                                                       std::int64_t learned_at) {
@@ -43,10 +43,10 @@ std::optional<std::vector<StoredConfig>> read_servers(Database& database, std::i
   struct Server {
     StoredConfig stored;
     std::int64_t config;
-    /// Of the config.
+    /// The config's text.
     std::string text;
   };
-  // By their shapes, whichever came first: a config without specialised dims is that of the first one.
+  // Sorted by shape, whichever came first: a config without specialised dims belongs to its first shape.
   const auto add = [&](std::vector<Server> found) {
     std::ranges::sort(found, [](const Server& one, const Server& other) {
       return std::tie(one.stored.tuned_for, one.stored.role, one.text) <
@@ -89,7 +89,7 @@ std::optional<std::vector<StoredConfig>> read_servers(Database& database, std::i
   return servers;
 }
 
-/// Null where there is no model, or none that can serve.
+/// Null if there is no model, or if it cannot serve.
 std::shared_ptr<const Learned> read_learned(Database& database, const ids::SpecOnDevice& at, MeasureMode mode,
                                             std::size_t dims, Models& models) {
   Query row = database.query(
@@ -107,7 +107,7 @@ std::shared_ptr<const Learned> read_learned(Database& database, const ids::SpecO
   return std::make_shared<const Learned>(Learned{model->second, row.integer(4), *std::move(servers)});
 }
 
-/// Whether a newer program has learned what is there; what cannot be read is nothing that must stay.
+/// True if a newer program has learned the stored model. An unreadable model need not stay.
 bool has_newer_model(Database& database, std::int64_t spec, std::int64_t device, MeasureMode mode) {
   Query row = database.query(
       "SELECT b.hash, b.size, b.data, b.dictionary FROM loss_models l JOIN binaries b ON b.id = l.binary "

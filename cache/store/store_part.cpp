@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies a part of another cache into a new one, by tables. Rows get ids that do not depend on the cache.
+// Copies a part of another cache into a new one, by tables. Row ids do not depend on that cache.
 #include <SQLiteCpp/Backup.h>
 #include <fmt/format.h>
 
@@ -19,7 +19,7 @@
 namespace tilewright {
 namespace {
 
-/// Between `part_problem` and `part_implementation`, which say what is wanted, and the rows.
+/// From `part_problem` and `part_implementation`, which hold the selection, to the ids of the rows.
 constexpr const char* kChoose = R"sql(
 CREATE TEMP TABLE part_group AS
 SELECT w.problem, w.device, w.mode FROM
@@ -153,7 +153,7 @@ SELECT device, unit, flops_per_second, config, gpu_uuid, measured_at FROM source
 WHERE intact AND (SELECT devices FROM part_models);
 )sql";
 
-/// Plain, so that a packer around all sees what they share.
+/// Stored plain, so that the packer around them finds their common content.
 void copy_binaries(Database& database) {
   Query row = database.query(
       "SELECT b.id, b.hash, b.size, b.data, d.data FROM source.binaries b "
@@ -214,8 +214,8 @@ void WholeFile::take_part(Store& store, const std::filesystem::path& from, const
   impl.reading(kDoing, [&] {
     database.work_as_of(std::filesystem::file_size(from));
     database.run("ATTACH ? AS source", from.string());
-    // What is copied first refers to what comes later, and a row that gets another id would have all that may refer to
-    // it looked through. Who reads the pack checks all references.
+    // Rows that are copied first refer to later ones, and a changed id would cost a search of all rows that may refer
+    // to it. The reader of the pack checks all references.
     database.handle().exec("PRAGMA foreign_keys = OFF");
   });
   impl.writing(kDoing, [&] {

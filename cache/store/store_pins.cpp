@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people decided of configs.
+// People's decisions about configs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ PinKind decode_kind(const std::string& text) {
 
 constexpr const char* kPinColumns = "k.kind, k.problem IS NOT NULL, m.hash, c.text, k.reason, k.since";
 
-/// The columns above; a reason may be of a file that somebody else made.
+/// Decodes the columns above. The reason may come from a file that somebody else made.
 Pin decode_pin(const Query& row) {
   return {decode_kind(row.text(0)),
           {row.text(2), decode_config(row.text(3))},
@@ -51,7 +51,7 @@ void Store::put_pin(const PinRow& row) {
     const std::int64_t spec = ids::add_spec(database, interface, key.problem.spec);
     std::int64_t since = pin.since;
     if (since == 0) {
-      // Also one that is damaged gives way, and one that a clock ahead has made.
+      // A damaged pin gives way too, and so does one made by a clock ahead.
       constexpr const char* kSame = "FROM pins WHERE spec = ? AND ifnull(problem, 0) = ? AND device = ? AND config = ?";
       static const std::string kSelect = fmt::format("SELECT since {}", kSame),
                                kDelete = fmt::format("DELETE {}", kSame);
@@ -88,7 +88,7 @@ Pins Store::pins(const ProblemKey& key) const {
     std::map<std::pair<std::string, std::string>, bool> decided;
     Query row = database.query(kSql.c_str(), *spec, *device, ids::find_problem(database, key));
     while (row.next()) {
-      // One that is damaged does not take the others along.
+      // A damaged pin leaves the others valid.
       if (row.integer(7) == 0) {
         found.unread = damage("read pins", path(), fmt::format("row {} of the table pins", row.integer(6))).what();
         continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What takes the space of a cache, and what of it nothing needs (docs/cache.md, "Space").
+// The space that a cache takes, and its garbage (docs/cache.md, "Space").
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -23,11 +23,11 @@
 namespace tilewright {
 namespace {
 
-/// A sweep that has stored nothing for so long was killed: every compile and every config is bounded by less.
+/// A sweep that has stored nothing for this long was killed: each compile and each config is bounded by less.
 constexpr std::int64_t kSilentSeconds = 600;
 constexpr std::int64_t kDay = 86'400;
 
-/// Builds of winners, bases among them, of spares, and of what is pinned.
+/// Builds of winners, bases included, of spares, and of pinned configs.
 constexpr const char* kServingBuilds =
     "SELECT t.build FROM winners w JOIN trials t ON t.id = w.trial WHERE t.build IS NOT NULL "
     "UNION SELECT build FROM spares "
@@ -38,7 +38,7 @@ std::int64_t number_of(SQLite::Database& database, const std::string& sql) {
   return database.execAndGet(sql).getInt64();
 }
 
-/// Whether a row's checksum is of other values, of any of our tables: what `intact` would throw for.
+/// An SQL condition: a row's checksum does not match. For any of our tables; `intact` would throw there.
 std::string is_damaged(SQLite::Database& database, const std::string& table) {
   SQLite::Statement schema(database, "SELECT sql FROM main.sqlite_schema WHERE type = 'table' AND name = ?");
   schema.bind(1, table);
@@ -48,7 +48,7 @@ std::string is_damaged(SQLite::Database& database, const std::string& table) {
   return fmt::format("checksum <> {}", sql.substr(begin, sql.find(')', begin) + 1 - begin));
 }
 
-/// The bytes of a row's values.
+/// An SQL expression for the bytes of a row's values.
 std::string size_of_row(SQLite::Database& database, const std::string& table) {
   SQLite::Statement columns(database, fmt::format("SELECT name FROM pragma_table_info('{}')", table));
   std::vector<std::string> lengths;
@@ -62,7 +62,7 @@ std::vector<TableSpace> tables_of(SQLite::Database& database) {
   SQLite::Statement names(
       database, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'");
   while (names.executeStep()) tables.push_back({.table = names.getColumn(0).getString()});
-  // SQLite may have been built without.
+  // SQLite may have been built without dbstat.
   const bool can_tell = number_of(database, "SELECT count(*) FROM pragma_module_list WHERE name = 'dbstat'") != 0;
   SQLite::Statement pages(database, can_tell ? "SELECT s.tbl_name, s.type = 'table', sum(d.pgsize) FROM dbstat d JOIN "
                                                "sqlite_schema s ON s.name = d.name WHERE d.aggregate = 1 GROUP BY 1, 2"
@@ -126,7 +126,7 @@ void read_ops(SQLite::Database& database, CacheSpace& space) {
   }
 }
 
-/// Takes rows out of one table, and keeps the account.
+/// Removes garbage from the tables, and counts it.
 class Collection {
  public:
   Collection(Database& database, const GarbagePolicy& policy) : database_(database), policy_(policy) {}
@@ -172,7 +172,7 @@ class Collection {
     exec("INSERT INTO temp.garbage " + ids);
   }
 
-  /// What was chosen, of a table.
+  /// Removes the chosen rows of a table.
   void take_chosen(const std::string& table, const std::string& what, const std::string& why) {
     const char* const id = table == "rounds" ? "trial" : "id";
     SQLite::Statement sum(database_.handle(),
@@ -191,7 +191,7 @@ class Collection {
     take_chosen(table, what, why);
   }
 
-  /// Of what sweeps make again; definitions and decisions stay, since nothing here can make them.
+  /// Takes damaged rows that sweeps make again. Definitions and decisions stay, since nothing here can make them.
   void take_damaged() {
     constexpr const char* kWhy = "damaged";
     for (const char* const table : {"rounds", "winners", "past_winners", "spares", "loss_models", "pins", "ceilings",
@@ -223,8 +223,8 @@ class Collection {
     take("rounds", "rounds", kRests, "SELECT trial FROM rounds WHERE trial NOT IN (SELECT id FROM trials)");
   }
 
-  /// Those in use, of the sources or of the newest trials, those that nobody tried yet, and those of which something
-  /// serves or was learned.
+  /// Keeps the implementations in use (those of the sources and of the newest trials), those that nobody has tried yet,
+  /// and those of which something serves or was learned.
   void choose_implementations() {
     exec("CREATE TEMP TABLE kept_hash (hash TEXT PRIMARY KEY)");
     for (const std::string& hash : policy_.implementations) keep_hash(hash);
@@ -250,7 +250,7 @@ UNION SELECT c.implementation FROM configs c WHERE c.id IN
     database_.run("INSERT INTO temp.kept_hash VALUES (?) ON CONFLICT DO NOTHING", hash);
   }
 
-  /// A build that no trial has yet may be of work under way.
+  /// A build without a trial may belong to work under way.
   void choose_builds() {
     exec(fmt::format("CREATE TEMP TABLE damaged_trial AS SELECT id, build FROM trials WHERE {}",
                      is_damaged(database_.handle(), "trials")));
@@ -279,7 +279,7 @@ UNION SELECT c.implementation FROM configs c WHERE c.id IN
     take_chosen("trials", "trials", kWhy);
   }
 
-  /// A build that failed stays as long as its trial does, so that it is not tried again.
+  /// A failed build stays as long as its trial does, so that it is not tried again.
   void take_builds() {
     choose(
         fmt::format("SELECT id FROM builds WHERE id IN (SELECT id FROM temp.tried_build) AND id NOT IN ({}) "
@@ -295,7 +295,7 @@ UNION SELECT c.implementation FROM configs c WHERE c.id IN
   std::vector<Garbage> garbage_;
 };
 
-/// Throws where a sweep may be running: what it has looked up must stay, and it must not wait.
+/// Throws if a sweep may be running: the rows that it has looked up must stay, and it must not wait.
 void require_no_sweep(Database& database) {
   Query sweep = database.query(
       "SELECT s.command, max(s.started_at, ifnull((SELECT max(t.measured_at) FROM trials t WHERE t.sweep = s.id), 0), "
@@ -341,7 +341,7 @@ std::vector<Garbage> WholeFile::collect_garbage(Store& store, const GarbagePolic
     throw fault(kDoing, store.path(), "has a batch of writes that has not ended, or was opened for reading only",
                 "Nothing was removed. Open it with StoreAccess::write");
   }
-  // With keys that are checked row by row, each removed row would cost a look through all that may refer to it.
+  // With keys checked row by row, each removed row would cost a search of all rows that may refer to it.
   Database& database = impl.database;
   database.handle().exec("PRAGMA foreign_keys = OFF");
   const auto collect = [&] {

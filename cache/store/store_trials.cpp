@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sweeps, trials, ceilings, compute rates and misses: what was tried and what was asked for.
+// Sweeps, trials, ceilings, compute rates and misses.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Winners, and the accounts over the whole file.
+// Winners, and the counts and checks over the whole file.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* kPutting = "store winners";
 
-/// A winner is served on the word of its trial, so the trial must be of this very problem, and have succeeded.
+/// A winner is served because of its trial, so the trial must be of exactly this problem, and ok.
 void require_trial_of(Database& database, const Winner& winner, std::int64_t problem, std::int64_t device,
                       MeasureMode mode) {
   Query query = database.query("SELECT problem = ? AND device = ? AND mode = ?, status FROM trials WHERE id = ?",
@@ -46,7 +46,7 @@ std::int64_t last_id(Database& database) {
   return last.integer(0);
 }
 
-/// Role and trial of what is served first.
+/// Role and trial of the first winner of each role.
 std::vector<std::pair<std::string, std::int64_t>> first_of_roles(Database& database, std::int64_t problem,
                                                                  std::int64_t device, MeasureMode mode) {
   std::vector<std::pair<std::string, std::int64_t>> first;
@@ -57,7 +57,7 @@ std::vector<std::pair<std::string, std::int64_t>> first_of_roles(Database& datab
   return first;
 }
 
-/// The id of the row of what a choice forbids; nothing where that is nothing.
+/// The row id of the rules that a choice holds; nullopt if nothing is forbidden.
 std::optional<std::int64_t> add_rules(Database& database, const Selection& choice) {
   if (choice.forbidden.empty()) return std::nullopt;
   const std::string text = encode_rules(choice);
@@ -77,12 +77,12 @@ std::optional<WinnerRow> of_problem(WinnerRow row, const ProblemKey& key, bool s
   return row;
 }
 
-/// Rows of `winners` w with all that a WinnerRow needs; devices, interfaces and specs are few, and decoded once each.
+/// Reads rows of `winners` w with all that a WinnerRow needs. Devices and specs are few; each is decoded once.
 class RowReader {
  public:
   explicit RowReader(Database& database) : database_(database) {}
 
-  /// What `read` expects, from tables w, t, c, v, b (codecs.hpp) and p (problems).
+  /// The columns that read() expects, from tables w, t, c, v, b (codecs.hpp) and p (problems).
   static std::string columns() {
     return fmt::format("w.spec, w.device, w.mode, p.dims, m.hash, {}, {}", kWinnerColumns, kTrialColumns);
   }
@@ -139,7 +139,7 @@ std::vector<std::string> tables_of(Database& database) {
   return tables;
 }
 
-/// By op, spec and dims; then, of one problem, by device, mode and role.
+/// Orders by op, spec and dims; within a problem by device, mode and role.
 bool before(const WinnerRow& a, const WinnerRow& b) {
   const auto order = [](const WinnerRow& row) {
     return std::tie(row.problem.spec.op, row.problem.spec.dtype, row.problem.spec.attributes, row.problem.dims,
@@ -156,7 +156,7 @@ void Store::put_winners(const ProblemKey& key, MeasureMode mode, const std::vect
     const std::int64_t device = ids::need_device(database, key.device_fingerprint);
     const std::vector<std::pair<std::string, std::int64_t>> before =
         first_of_roles(database, problem.problem, device, mode);
-    // Beyond those that go: by the last id others see that winners have changed (winners_state).
+    // Greater than all ids so far: others see by the last id that winners have changed (winners_state).
     std::int64_t id = last_id(database);
     database.run("DELETE FROM winners WHERE problem = ? AND device = ? AND mode = ?", problem.problem, device,
                  name(mode));
@@ -241,7 +241,7 @@ std::optional<WinnerRow> Store::winner_of(const ProblemKey& key, MeasureMode mod
 }
 
 std::optional<WinnerRow> Store::newest_of_spec(const ProblemKey& key, MeasureMode mode, WinnerRole role) const {
-  // The index ends in these: the newest is its last entry.
+  // The index ends in these columns: the newest is its last entry.
   static const std::string kSql = fmt::format(
       "SELECT {} FROM winners w {} WHERE w.spec = ? AND w.device = ? AND w.mode = ? AND w.role = ? "
       "AND w.intact ORDER BY w.measured_at DESC, w.trial DESC LIMIT 1",

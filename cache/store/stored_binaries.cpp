@@ -8,7 +8,7 @@
 namespace tilewright {
 namespace {
 
-/// Of what was read of a dictionary: `intact` would read its bytes, which fill many pages, a second time.
+/// Checks a dictionary by the bytes already read: `intact` would read them, which fill many pages, a second time.
 bool is_whole(Database& database, std::int64_t dictionary, std::span<const std::byte> data) {
   Query row =
       database.query("SELECT checksum = row_hash('dictionaries', id, implementation, ?) FROM dictionaries WHERE id = ?",

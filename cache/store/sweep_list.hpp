@@ -9,7 +9,7 @@
 
 namespace tilewright {
 
-/// A sweep that a cache has trials of, or is about to.
+/// A sweep of a cache, with the number of its trials.
 struct StoredSweep {
   std::int64_t id = 0;
   std::string command;
@@ -17,12 +17,12 @@ struct StoredSweep {
   /// Seconds since 1970.
   std::int64_t started_at = 0;
   std::optional<std::int64_t> ended_at;
-  /// Empty while it runs, and when it was killed.
+  /// Empty while it runs, or if it was killed.
   std::string outcome;
   std::int64_t trials = 0;
 };
 
-/// The latest first. Throws CacheError for a cache that cannot be read.
+/// The latest first. Throws CacheError if the cache cannot be read.
 [[nodiscard]] std::vector<StoredSweep> list_sweeps(const std::filesystem::path& cache);
 
 }  // namespace tilewright

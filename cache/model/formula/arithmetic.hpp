@@ -5,8 +5,7 @@
 #include <limits>
 #include <optional>
 
-/// 64-bit arithmetic that says so when it overflows: nothing instead of a number. What formulas are made of, and what
-/// sizes are computed with.
+/// 64-bit arithmetic with checked overflow: nullopt instead of a number. For formulas and sizes. Pure functions.
 namespace tilewright::checked {
 
 using Number = std::optional<std::int64_t>;

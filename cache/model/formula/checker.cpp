@@ -21,7 +21,7 @@ class Checker {
   }
 
  private:
-  /// `unknown` has been reported, or is a branch of what has been: nothing more is said of it.
+  /// `unknown` has been reported, or depends on a part that has been: it causes no further report.
   enum class Kind { number, text, unknown };
 
   // Recursion is safe: the parser bounds the depth.
@@ -85,7 +85,7 @@ class Checker {
     report(text, fmt::format("'{}' is never '{}'", name.word, text.word), suggestion(text.word, texts));
   }
 
-  /// Reports a name that nothing is known of.
+  /// Reports the name if it is unknown.
   const KnownName* known(const Node& node) {
     const auto found = std::find_if(known_.begin(), known_.end(),
                                     [&](const KnownName& candidate) { return candidate.name == node.word; });

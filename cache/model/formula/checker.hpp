@@ -8,7 +8,7 @@
 #include "cache/model/formula/source_text.hpp"
 #include "cache/model/formula/syntax.hpp"
 
-/// Formula::check: names and kinds (number or text) of a whole tree, judged without values.
+/// Formula::check: checks names and kinds (number or text) of a whole tree without values.
 namespace tilewright {
 
 [[nodiscard]] std::vector<Diagnostic> check_formula(const SourceText& source, const Syntax& syntax,

@@ -7,12 +7,12 @@
 #include "cache/model/formula/source_text.hpp"
 #include "cache/model/formula/syntax.hpp"
 
-/// The value of a formula's tree in a scope. Keeps nothing, allocates only for text.
+/// Evaluates a formula's tree in a scope. Stateless; allocates only for text.
 namespace tilewright {
 
-/// Both throw DefinitionError with the place of the operator, function or name at fault.
+/// Both throw DefinitionError at the operator, function or name at fault.
 [[nodiscard]] Value evaluate_value(const SourceText& source, const Syntax& syntax, const Scope& scope);
-/// As above, and for a formula that gives text.
+/// Throws also if the formula's value is text.
 [[nodiscard]] std::int64_t evaluate_number(const SourceText& source, const Syntax& syntax, const Scope& scope);
 
 }  // namespace tilewright

@@ -56,7 +56,7 @@ std::string Formula::canonical() const { return parsed_->canonical; }
 const SourcePlace& Formula::place() const noexcept { return parsed_->source.place(); }
 
 std::vector<std::string> Formula::names() const {
-  // The parser makes a leaf when it comes to it, so nodes of names stand in order of appearance.
+  // The parser adds a leaf when it meets it, so name nodes are in order of appearance.
   std::vector<std::string> names;
   for (const Node& node : parsed_->syntax.nodes) {
     if (node.op == NodeKind::name && std::find(names.begin(), names.end(), node.word) == names.end()) {

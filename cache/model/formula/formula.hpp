@@ -20,28 +20,28 @@
 /// errors with their place. A parsed Formula is immutable and may be shared and evaluated by any number of threads.
 namespace tilewright {
 
-/// The value of a name: a number, or text (an attribute's value, the dtype), which lives as long as its owner.
+/// The value of a name: a number, or text (an attribute's value, the dtype) that lives as long as its owner.
 using Value = std::variant<std::int64_t, std::string_view>;
 
 /// The names of a formula and their values.
 class Scope {
  public:
   virtual ~Scope() = default;
-  /// The value of `name`, or nothing when this scope does not know it.
+  /// The value of `name`, or nullopt if this scope lacks it.
   [[nodiscard]] virtual std::optional<Value> find(std::string_view name) const = 0;
-  /// The names that exist, for "did you mean …?".
+  /// All names of the scope, for "did you mean …?".
   [[nodiscard]] virtual std::vector<std::string> names() const = 0;
 };
 
-/// The place of a formula's first character in a file (inside the quotes), so that its mistakes can be found. Lines and
-/// columns count from 1, columns in characters. Line 0: not in a file; `file` may then say what the formula is of.
+/// The place of a formula's first character in a file (inside the quotes), for error messages. Lines and columns count
+/// from 1, columns in characters. Line 0: not in a file; `file` may then name the formula's owner.
 struct SourcePlace {
   std::string file;
   int line = 0;
   int column = 0;
 };
 
-/// A part of a formula that stands at a place of its own.
+/// A part of a formula with a place of its own.
 struct FormulaPiece {
   std::string text;
   SourcePlace place;
@@ -50,7 +50,7 @@ struct FormulaPiece {
 /// A name that a formula may mention, for Formula::check.
 struct KnownName {
   std::string name;
-  /// Every text that it can stand for; empty: it is a number.
+  /// All texts that it can stand for; empty: it is a number.
   std::vector<std::string> texts;
 };
 
@@ -60,32 +60,32 @@ class Formula {
   Formula();
   /// Throws DefinitionError with the place of the first mistake.
   [[nodiscard]] static Formula parse(std::string text, SourcePlace place = {});
-  /// The formula whose text is that of all pieces, one behind the other; there is at least one, and none is empty. A
-  /// mistake has the place that it has in its piece.
+  /// The formula whose text is that of all pieces joined. There must be at least one piece, and none may be empty. A
+  /// mistake has its place in its piece.
   [[nodiscard]] static Formula parse(const std::vector<FormulaPiece>& pieces);
 
   /// Throws DefinitionError for an unknown name, overflow, division by zero, or text where a number is needed.
   [[nodiscard]] Value evaluate(const Scope& scope) const;
   [[nodiscard]] std::int64_t integer(const Scope& scope) const;
-  /// A number other than 0.
+  /// True if the value is not 0.
   [[nodiscard]] bool truth(const Scope& scope) const;
 
   /// As written.
   [[nodiscard]] const std::string& text() const noexcept;
-  /// The text with its places: what it was parsed from.
+  /// The pieces that it was parsed from.
   [[nodiscard]] std::vector<FormulaPiece> pieces() const;
-  /// Without the freedom of spacing: tokens with one space between them. What hashes are made of.
+  /// Its tokens with one space between them, so that spacing does not count. Hashes are made of it.
   [[nodiscard]] std::string canonical() const;
-  /// The place of its beginning.
+  /// The place of its first character.
   [[nodiscard]] const SourcePlace& place() const noexcept;
-  /// Every name the formula mentions, each once, in order of appearance; `sizeof`'s operand is not one.
+  /// All names that the formula mentions, each once, in order of appearance, without `sizeof`'s operand.
   [[nodiscard]] std::vector<std::string> names() const;
 
-  /// Every mistake that can be known before evaluation, in the branches that no evaluation reaches too: unknown names,
-  /// text where a number is needed, and comparison with a text that a name never is (`act == 'glu'`). None: empty.
+  /// All mistakes that can be found without evaluation, also in branches that no evaluation reaches: unknown names,
+  /// text where a number is needed, and comparison with a text that the name cannot have (`act == 'glu'`).
   [[nodiscard]] std::vector<Diagnostic> check(std::span<const KnownName> known) const;
 
-  /// The same text; the place does not count.
+  /// Compares the text; the place does not count.
   friend bool operator==(const Formula& a, const Formula& b) noexcept { return a.text() == b.text(); }
 
  private:
@@ -94,7 +94,7 @@ class Formula {
   std::shared_ptr<const Parsed> parsed_;
 };
 
-/// " (cols=1001, vec=8)": what the formula's names stand for, each that `scope` knows; empty when there is none.
+/// " (cols=1001, vec=8)": the values of those names of the formula that `scope` knows; empty if it knows none.
 [[nodiscard]] std::string values_in(const Formula& formula, const Scope& scope);
 
 }  // namespace tilewright

@@ -9,11 +9,11 @@
 namespace tilewright {
 namespace {
 
-// The longer ones first: "<=" is not "<" and "=".
+// Longer symbols first: "<=" must not be read as "<" and "=".
 constexpr std::array<std::string_view, 14> kSymbols{"==", "!=", "<=", ">=", "<", ">", "+",
                                                     "-",  "*",  "/",  "%",  "(", ")", ","};
 
-/// What people write who come from C or Python, and what they meant.
+/// Operators of C and Python, and the advice for each.
 struct Foreign {
   std::string_view spelling;
   std::string_view meant;
@@ -30,7 +30,7 @@ constexpr std::array<Foreign, 11> kForeign{{{"&&", "write 'and'"},
                                             {".", "formulas have whole numbers only"},
                                             {"[", "group with parentheses"}}};
 
-// <cctype> asks the locale; formulas do not.
+// <cctype> depends on the locale; formulas do not.
 bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 bool is_word_start(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_word_part(char c) noexcept { return is_word_start(c) || is_digit(c); }
@@ -112,7 +112,7 @@ class Lexer {
                      fmt::format("; {}", point ? "a fraction begins with a digit: 0.5" : foreign.meant));
       }
     }
-    // A whole character, should it have several bytes.
+    // The whole character, which may have several bytes.
     std::size_t length = 1;
     while (length < rest.size() && (static_cast<unsigned char>(rest[length]) >> 6) == 2) ++length;
     source_.fail(at_, fmt::format("'{}' is not understood", rest.substr(0, length)));

@@ -8,10 +8,10 @@
 
 #include "cache/model/formula/source_text.hpp"
 
-/// From a formula's text to its tokens.
+/// Splits a formula's text into tokens. Pure.
 namespace tilewright {
 
-/// Questions about rows of a table are formulas with two liberties: `=` is `==`, and a number may have a fraction.
+/// A `question` about a table's rows is a formula in which `=` means `==` and a number may have a fraction.
 enum class Dialect : std::uint8_t { formula, question };
 
 struct Token {
@@ -19,9 +19,9 @@ struct Token {
   /// function's name or a word operator.
   enum class Kind : std::uint8_t { number, fraction, word, text, symbol, end };
   Kind kind = Kind::end;
-  /// The token's place in the formula, in bytes.
+  /// The token's offset in the formula, in bytes.
   std::size_t offset = 0;
-  /// As written, except that `text` has lost its quotes. Points into the SourceText.
+  /// As written, but `text` without its quotes. Points into the SourceText.
   std::string_view spelling;
   /// The value of a number.
   std::int64_t number = 0;
@@ -32,7 +32,7 @@ struct Token {
   [[nodiscard]] bool is_word(std::string_view word) const noexcept { return kind == Kind::word && spelling == word; }
 };
 
-/// All tokens, the last of kind `end`. They live no longer than `source`. Throws DefinitionError for a character that
+/// All tokens, the last of kind `end`. They must not outlive `source`. Throws DefinitionError for a character that
 /// begins no token, a number that is not whole or beyond 2^63-1, and text without its closing quote.
 [[nodiscard]] std::vector<Token> tokens_of(const SourceText& source, Dialect dialect = Dialect::formula);
 

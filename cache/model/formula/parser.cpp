@@ -95,7 +95,7 @@ class Parser {
   }
 
  private:
-  /// Operators that bind at least as tightly as `least`, and what stands between them.
+  /// Parses operators that bind at least as tightly as `least`, and their operands.
   std::size_t binary(int least) {
     if (++nesting_ > kMaxDepth) too_deep(token_->offset);
     std::size_t left = token_->is_word("not") ? negation(least) : unary();

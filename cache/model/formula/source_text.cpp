@@ -9,7 +9,7 @@
 namespace tilewright {
 namespace {
 
-/// Characters, not bytes: editors and TOML count columns so.
+/// Counts characters, not bytes, as editors and TOML count columns.
 int characters(std::string_view utf8) {
   return static_cast<int>(
       std::count_if(utf8.begin(), utf8.end(), [](char byte) { return (static_cast<unsigned char>(byte) >> 6) != 2; }));
@@ -34,7 +34,7 @@ std::vector<FormulaPiece> SourceText::pieces() const {
 }
 
 Diagnostic SourceText::diagnostic(std::size_t offset, std::string_view what, std::string_view hint) const {
-  // The last piece that begins at the offset or before it.
+  // The last piece that begins at or before the offset.
   const auto behind = std::ranges::upper_bound(pieces_, offset, {}, &Piece::begin);
   const auto& [begin, place] = *std::prev(behind);
   const std::string_view before = std::string_view(text_).substr(begin, offset - begin);
@@ -49,7 +49,7 @@ Diagnostic SourceText::diagnostic(std::size_t offset, std::string_view what, std
     return result;
   }
   result.line = place.line + newlines;
-  // Only the first line of a piece shares its line with something before it.
+  // Only a piece's first line has text of the file before it.
   result.column = newlines == 0 ? std::max(place.column, 1) + within - 1 : within;
   result.message = fmt::format("{} in `{}`{}", what, text_, hint);
   return result;

@@ -12,10 +12,10 @@ namespace tilewright {
 
 enum class NodeKind : std::uint8_t {
   number,    // Node::number
-  fraction,  // Node::word; of questions alone
+  fraction,  // Node::word; only in questions
   text,      // Node::word
   name,      // Node::word
-  size_of,   // of the scope's dtype; of a type that is named, the parser makes a number
+  size_of,   // of the scope's dtype; for a named type the parser makes a number
   negate,
   logical_not,
   logical_or,
@@ -40,18 +40,18 @@ enum class NodeKind : std::uint8_t {
   log2,
 };
 
-/// As formulas spell it: "+", "and", "ceil_div".
+/// The spelling in formulas: "+", "and", "ceil_div".
 [[nodiscard]] std::string_view spelling(NodeKind op) noexcept;
 
 struct Node {
   NodeKind op = NodeKind::number;
-  /// Of the token that a mistake is shown at, in bytes.
+  /// The offset, in bytes, of the token that a mistake is reported at.
   std::size_t offset = 0;
   std::int64_t number = 0;
   std::string word;
   /// Indices into Syntax::nodes.
   std::vector<std::size_t> operands;
-  /// Levels of nodes from here down, this one included.
+  /// Levels of nodes from this one down, itself included.
   std::size_t depth = 1;
 };
 

@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Runs `work`; what it cannot understand is damage, though the hashes are right: another program wrote the file.
+/// Runs `work`. Unreadable values are damage, even if the hashes are right: another program wrote the file.
 template <class Work>
 auto reading(const ContainerReader& container, const std::string& what, Work work) {
   const auto fail = [&](const char* why) {
@@ -155,7 +155,7 @@ std::shared_ptr<const Learned> Bundle::learned(const ProblemKey& key, MeasureMod
       return std::make_shared<const Learned>(std::move(all));
     });
   }
-  // Only now: who asks again is told of the damage again.
+  // Kept only after a successful read: the next call reports damage again.
   learned_.emplace(which, read);
   return read;
 }
@@ -167,7 +167,7 @@ std::optional<WinnerRow> Bundle::timed(const ProblemKey& key, MeasureMode mode, 
   for (const bundle::KnownRow& stored : reading(container_, "a shape", [&] { return bundle::decode_known(*text); })) {
     const ConfigSummary& known = stored.known;
     if (known.id != config) continue;
-    // Of what is no winner a bundle has no more than the time and the binary.
+    // For a config that is no winner, a bundle has only the time and the binary.
     WinnerRow row{key.problem, key.interface_hash, config.implementation_hash, {}, mode, {}};
     row.winner.role = WinnerRole::dynamic;
     row.winner.trial.config = config.config;

@@ -12,8 +12,8 @@
 #include "cache/store/bundle/container.hpp"
 #include "cache/store/store.hpp"
 
-/// A bundle: the winners of a cache as one read-only file, from shape to binary and plan, with nothing else of the
-/// cache. It is read without SQLite, and served as a cache is. One thread at a time.
+/// A bundle: the winners of a cache as one read-only file, from shape to binary and plan, without the rest of the
+/// cache. It is read without SQLite, and serves as a cache does. For one thread at a time.
 namespace tilewright {
 
 class Bundle final : public WinnerSource {
@@ -46,13 +46,12 @@ class Bundle final : public WinnerSource {
   [[nodiscard]] std::optional<Build> build(const std::string& key) const override;
   [[nodiscard]] std::vector<std::byte> binary(const std::string& content_hash) const override;
 
-  /// Reads every value and every binary. Throws CacheError that names the damage.
+  /// Reads all values and binaries. Throws CacheError that names the damage.
   void check() const;
 
  private:
   ContainerReader container_;
-  // The tuned shapes and what was learned, as far as they were asked for, by their keys in the file, which never
-  // changes.
+  // The tuned shapes and the models read so far, by their keys in the file, which does not change.
   mutable std::map<std::string, FlatShapes> tuned_;
   mutable std::map<std::string, std::shared_ptr<const Learned>> learned_;
 };
@@ -61,12 +60,12 @@ class Bundle final : public WinnerSource {
 struct BundleCounts {
   std::size_t winners = 0;
   std::size_t binaries = 0;
-  /// Winners whose binaries the cache does not have: they are in the bundle for what they tell, and cannot be launched.
+  /// Winners whose binaries the cache lacks: the bundle has them for information; they cannot be launched.
   std::size_t without_binary = 0;
 };
 
 /// Writes these winners of `from`, in the order of Store::list_winners, with the interfaces, implementations, devices,
-/// builds and binaries that they need; checked, and put in its place only when it is whole. Throws CacheError.
+/// builds and binaries that they need. The file is checked, and put in place only when complete. Throws CacheError.
 BundleCounts write_bundle(const Store& from, const std::vector<WinnerRow>& winners, const std::filesystem::path& file);
 
 }  // namespace tilewright

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-/// No name, hash or fingerprint has a line break.
+/// Names, hashes and fingerprints have no line breaks.
 std::string of_winners(const char* kind, const ProblemKey& key, MeasureMode mode, std::string_view rest) {
   return fmt::format("{}\n{}\n{}\n{}\n{}", kind, key.interface_hash, key.device_fingerprint, name(mode), rest);
 }
@@ -131,7 +131,7 @@ std::string encode_known(const std::vector<KnownRow>& rows) {
     json item{known.role ? json(name(*known.role)) : json(nullptr), known.id.implementation_hash,
               known.id.config.text(), known.median_ns};
     if (!row.build_key.empty()) item.push_back(row.build_key);
-    // What is pinned is no spare.
+    // A config kept for a pin is no spare.
     if (!row.build_key.empty() && !known.is_spare) item.push_back(false);
     items.push_back(std::move(item));
   }

@@ -8,8 +8,8 @@
 #include "cache/model/records.hpp"
 #include "cache/serve/winner_source.hpp"
 
-/// The keys and values of a bundle, shared by writing and reading; private to cache/store/bundle. Keys are texts with
-/// their parts on lines of their own. Values are JSON as in the cache's tables; binaries are zstd frames.
+/// The keys and values of a bundle, shared by writing and reading; private to cache/store/bundle. A key is a text with
+/// one part per line. Values are JSON as in the cache's tables; binaries are zstd frames.
 namespace tilewright::bundle {
 
 /// All ops, all devices.
@@ -21,11 +21,11 @@ inline const std::string kDevices = "devices";
 [[nodiscard]] std::string implementation_key(const std::string& hash);
 [[nodiscard]] std::string build_key(const std::string& key);
 [[nodiscard]] std::string binary_key(const std::string& hash);
-/// The first winner of a role for the problem; the one of the spec with the newest trial; dims of all tuned shapes.
+/// The first winner of a role for the problem; the spec's winner with the newest trial; the dims of all tuned shapes.
 [[nodiscard]] std::string winner_key(const ProblemKey& key, MeasureMode mode, WinnerRole role);
 [[nodiscard]] std::string newest_key(const ProblemKey& key, MeasureMode mode, WinnerRole role);
 [[nodiscard]] std::string shapes_key(const ProblemKey& key, MeasureMode mode);
-/// Winners and spares of the shape with these dims, and its times of others; the dims of `key` play no part.
+/// Winners and spares of the shape with these dims, and its times of others; the dims of `key` are ignored.
 [[nodiscard]] std::string known_key(const ProblemKey& key, MeasureMode mode, const ShapeDims& dims);
 
 /// The key of decisions for a problem; without dims, for its spec.
@@ -33,18 +33,18 @@ inline const std::string kDevices = "devices";
 [[nodiscard]] std::string loss_model_key(const ProblemKey& key, MeasureMode mode);
 [[nodiscard]] std::string servers_key(const ProblemKey& key, MeasureMode mode);
 
-// JSON. What is read back is judged: BadRow, or an exception of the JSON library.
+// JSON. Decoders check what they read, and throw BadRow or an exception of the JSON library.
 [[nodiscard]] std::string encode_row(const WinnerRow& row);
-/// The device is known by its fingerprint alone.
+/// Returns the row's device only as `fingerprint`.
 [[nodiscard]] WinnerRow decode_row(const std::string& text, const OpSpec& spec, std::string& fingerprint);
-/// A bundle's record of a config at a shape; with its build, where there is one, if it is no winner.
+/// A bundle's record of a config at a shape. A config that is no winner has its build, if there is one.
 struct KnownRow {
   ConfigSummary known;
   std::string build_key{};
 };
 [[nodiscard]] std::string encode_known(const std::vector<KnownRow>& rows);
 [[nodiscard]] std::vector<KnownRow> decode_known(const std::string& text);
-/// Encodes the servers, with the time when their model was learned.
+/// Encodes the servers and the time when their model was learned.
 [[nodiscard]] std::string encode_servers(std::int64_t learned_at, const std::vector<StoredConfig>& servers);
 [[nodiscard]] std::vector<StoredConfig> decode_servers(const std::string& text, std::int64_t& learned_at);
 [[nodiscard]] std::string encode_pins(const std::vector<Pin>& pins);

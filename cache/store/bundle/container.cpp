@@ -31,7 +31,7 @@ constexpr Magic kMagic = [] {
 }();
 constexpr std::uint32_t kForm = 1;
 
-/// The first bytes of the file. Every form keeps magic and form where they are.
+/// The first bytes of the file. All forms keep magic and form where they are.
 struct Header {
   Magic magic = kMagic;
   std::uint32_t form = kForm;
@@ -40,7 +40,7 @@ struct Header {
   std::uint64_t index_offset = 0;
   std::uint64_t entries = 0;
   std::array<std::uint64_t, 2> index_hash{};
-  /// Of all above.
+  /// The hash of all fields above.
   std::uint64_t hash = 0;
 };
 static_assert(sizeof(Header) == 64 && std::is_trivially_copyable_v<Header>);
@@ -48,7 +48,7 @@ static_assert(sizeof(ContainerReader::Entry) == 40 && std::is_trivially_copyable
 
 using Entry = ContainerReader::Entry;
 
-/// In a fuzz target, which is to reach what lies behind: libFuzzer's own name for such builds.
+/// True in fuzz targets, which must reach the code behind the hashes. The macro is libFuzzer's own.
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 constexpr bool kLooksPastHashes = true;
 #else

@@ -15,8 +15,8 @@
 #include "cache/base/descriptor.hpp"
 #include "cache/base/file_facts.hpp"
 
-/// The form of a bundle: a file of values that are found by their keys, written once and then only read. Knows nothing
-/// of what the values mean. Numbers are little-endian, by the byte at which they begin:
+/// The file format of a bundle: values that are found by their keys, written once and then only read. It does not know
+/// the values' meaning. Numbers are little-endian; each line gives the byte at which its field begins:
 ///
 ///   0            "TWbundle"
 ///   8            form (32 bits): 1; a program refuses a form that it does not know
@@ -31,42 +31,41 @@ namespace tilewright {
 /// Collects values, then writes the file in one go. For one thread.
 class ContainerWriter {
  public:
-  /// A later value of the same key takes the place of the former.
+  /// A later value of the same key replaces the earlier one.
   void put(const std::string& key, std::vector<std::byte> value);
   void put(const std::string& key, std::string_view text);
 
-  /// Writes the file under another name, brings it to the disk and renames it, so that nobody ever sees a part of it.
-  /// A file of that name is replaced. Throws CacheError, and nothing is changed then.
+  /// Writes the file under another name, syncs it and renames it, so that nobody sees a part of it. Replaces an
+  /// existing file. Throws CacheError; nothing is changed then.
   void write(const std::filesystem::path& file) const;
 
  private:
   std::map<std::string, std::vector<std::byte>> values_;
 };
 
-/// An open container. Opening reads header and index, and judges them whole; each value is read when asked for and
-/// judged by its hash. Nothing is mapped: a file that is cut off meanwhile is an error and no crash. One thread at a
-/// time.
+/// An open container. Opening reads and checks header and index; each value is read on demand and checked by its hash.
+/// Nothing is mapped: a file that is cut off meanwhile is an error, not a crash. For one thread at a time.
 class ContainerReader {
  public:
-  /// Throws CacheError for a file that is missing, no container, of a newer form, cut off or damaged.
+  /// Throws CacheError if the file is missing, no container, of a newer form, cut off or damaged.
   explicit ContainerReader(std::filesystem::path file);
   ContainerReader(ContainerReader&&) noexcept = default;
   ContainerReader& operator=(ContainerReader&&) noexcept = default;
 
-  /// True when the file begins as a bundle does.
+  /// True if the file begins as a bundle does.
   [[nodiscard]] static bool is_one(const std::filesystem::path& file);
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return file_; }
-  /// Nothing when there is no such key. Throws CacheError when the value is damaged.
+  /// nullopt if there is no such key. Throws CacheError if the value is damaged.
   [[nodiscard]] std::optional<std::vector<std::byte>> find(const std::string& key) const;
   [[nodiscard]] std::optional<std::string> find_text(const std::string& key) const;
   [[nodiscard]] std::size_t size() const noexcept { return index_.size(); }
-  /// True when another file has taken its place, or it was written to.
+  /// True if another file has taken its place, or it was written to.
   [[nodiscard]] bool changed() const noexcept { return identity_of(file_) != identity_; }
-  /// Reads every value. Throws CacheError that names the damage.
+  /// Reads and checks all values. Throws CacheError that names the damage.
   void check() const;
 
-  /// A key's hash and where its value lies.
+  /// A key's hash, and the place and hash of its value.
   struct Entry {
     std::array<std::uint64_t, 2> key{};
     std::uint64_t offset = 0;

@@ -69,15 +69,15 @@ class Writing {
   };
   struct Spec {
     std::map<ShapeDims, Shape> shapes;
-    /// What is like spares tells what to expect of them, so with them go all times.
+    /// The expectation of a spare rests on similar configs, so all times go with spares.
     bool has_spares = false;
-    /// All that are winners somewhere.
+    /// The configs that are winners somewhere.
     ConfigIds configs;
-    /// All that are pinned.
+    /// The configs that are pinned.
     ConfigIds pinned;
   };
 
-  /// What was decided of the specs that are in it, each problem's in the order in which they serve.
+  /// The decisions about the specs of the bundle, each problem's in the order in which they serve.
   void add_pins() {
     const std::vector<Store::PinRow> decided = from_.list_pins();
     for (auto& [name, spec] : specs_) {
@@ -95,14 +95,14 @@ class Writing {
     }
   }
 
-  /// Once for all modes.
+  /// Written once for all modes.
   void put_pins(const ProblemKey& key) {
     const std::string name = bundle::pins_key(key);
     if (pins_.insert(name).second) out_.put(name, bundle::encode_pins(from_.pins(key).pins));
   }
 
-  /// The shapes of a spec, each with its winners, its spares, and the times of those of the others or, beside spares,
-  /// of all.
+  /// The shapes of a spec, each with its winners, its spares and the times of other configs: of those that win
+  /// somewhere, or, beside spares, of all.
   void add_shapes(const std::string& key, Spec& spec) {
     json tuned = json::array();
     std::map<ShapeDims, std::vector<ConfigSummary>> known;
@@ -129,7 +129,7 @@ class Writing {
     add_learned(spec);
   }
 
-  /// Who serves is of this bundle: of the cache's winners it may have a part.
+  /// The servers are those of this bundle, which may have only a part of the cache's winners.
   void add_learned(const Spec& spec) {
     if (spec.shapes.empty()) return;
     const Shape& any = spec.shapes.begin()->second;
@@ -144,7 +144,7 @@ class Writing {
         if (has_binary || row.known.has_failed) at.configs.push_back(row.known);
       }
     }
-    // Of those that never won, too: who compiles may want one.
+    // Also implementations that never won: a launcher that compiles may want one.
     for (const std::string& hash : learned->model->space().implementations) {
       if (from_.implementation_by_hash(hash)) add_implementation(hash);
     }
@@ -152,7 +152,7 @@ class Writing {
     out_.put(bundle::servers_key(any.key, any.mode), bundle::encode_servers(learned->learned_at, servers_of(here)));
   }
 
-  /// Adds the binary of what is no winner; the key of its build, empty where the cache has none.
+  /// Adds the binary of a config that is no winner. Returns the key of its build; empty if the cache has none.
   std::string binary_at(const Shape& shape, const ConfigSummary& known) {
     const auto row = from_.timed(shape.key, shape.mode, known.id);
     if (!row) return {};
@@ -184,7 +184,7 @@ class Writing {
              encode_recipe(referred(from_.implementation_by_hash(hash), from_, "an implementation").recipe));
   }
 
-  /// False where the cache has none.
+  /// False if the cache has no such binary.
   bool add_binary(const std::string& key) {
     const auto build = key.empty() ? std::nullopt : from_.build(key);
     if (!build || !build->ok) return false;

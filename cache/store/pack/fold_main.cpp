@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tilewright_fold CACHE PACK...: makes CACHE anew of packs, as one file that launchers open. For what is shipped: the
-// build folds kernels/winners. CACHE is replaced when all is done, and stays as it is when anything fails.
+// tilewright_fold CACHE PACK...: makes CACHE anew from packs, as one file that launchers open. The build folds
+// kernels/winners with it. CACHE is replaced at the end, and stays as it is if anything fails.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 void fold(const fs::path& cache, std::span<char*> packs) {
-  // Not in its place: a cache is never written on a network file system, where a build tree may lie.
+  // Not in its place: a build tree may lie on a network file system, where a cache must not be written.
   const TemporaryFolder folder("fold packs");
   const fs::path work = folder.path() / "work.db", whole = folder.path() / "cache.db";
   {
@@ -32,7 +32,7 @@ void fold(const fs::path& cache, std::span<char*> packs) {
     Folding folding(store);
     for (std::size_t i = 0; i < packs.size(); ++i) {
       (void)folding.fold(packs[i]);
-      // A line a tenth.
+      // A line for each tenth.
       if ((i + 1) * 10 / packs.size() == i * 10 / packs.size()) continue;
       fmt::print("{}: {} of {} packs are folded\n", cache.filename().string(), i + 1, packs.size());
       std::fflush(stdout);

@@ -20,7 +20,7 @@
 namespace tilewright {
 namespace {
 
-// Far above any that is shipped. A window is no larger than zstd's limit for readers, 128 MiB.
+// Far above any shipped file. A window is limited by zstd's own bound for readers, 128 MiB.
 constexpr unsigned long long kMost = 1ULL << 30;
 
 std::string content_of(const std::filesystem::path& file) {
@@ -61,7 +61,7 @@ void read_frame(const std::filesystem::path& frame, Take take) {
     ZSTD_inBuffer read{in.data(), static_cast<std::size_t>(from.gcount()), 0};
     const unsigned long long claimed = written == 0 ? ZSTD_getFrameContentSize(in.data(), read.size) : 0;
     if (claimed != ZSTD_CONTENTSIZE_UNKNOWN && claimed != ZSTD_CONTENTSIZE_ERROR) require_size(claimed, frame);
-    // A block that fills `out` may have more to come without further input.
+    // A block that fills `out` may be followed by another without further input.
     for (std::size_t filled = 0; read.pos < read.size || filled == out.size();) {
       if (left == 0) throw no_frame(frame);
       ZSTD_outBuffer block{out.data(), out.size(), 0};
@@ -93,7 +93,7 @@ void unpack_file(const std::filesystem::path& frame, const std::filesystem::path
 }
 
 void pack_file(const std::filesystem::path& file, const std::filesystem::path& to) {
-  // As zstd --ultra -22 --long=27: a window larger than most contents, which every reader opens without an option.
+  // As zstd --ultra -22 --long=27: a window larger than most contents, which all readers open without an option.
   constexpr int kLevel = 22;
   constexpr int kMostWindowLog = 27;
   const std::string content = content_of(file);

@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kHashDigits = 64;
 
-/// The digits that a pack's name ends in; empty where it ends in none.
+/// The digits at the end of a pack's name; empty if there are none.
 std::string hash_in_name(const fs::path& pack) {
   const std::string stem = pack.stem().string();
   if (stem.size() < kHashDigits) return {};
@@ -46,7 +46,7 @@ class PackWriter {
   [[nodiscard]] fs::path source() const { return work_.path() / "source.db"; }
   [[nodiscard]] std::vector<PackFile> done() && { return std::move(done_); }
 
-  /// One pack, or several of about the same size where one would be too large.
+  /// Writes one pack, or several of about the same size if one would be too large.
   void write(const std::string& name, const PackPart& part) {
     const auto [packed, counts] = pack(part);
     const std::uintmax_t size = fs::file_size(packed);

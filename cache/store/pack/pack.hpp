@@ -13,14 +13,14 @@
 #include "cache/store/import.hpp"
 #include "cache/store/store.hpp"
 
-/// Packs: what sweeps learned of one implementation of an op in one dtype, as immutable files that are added once and
-/// folded into a cache. A pack is the columns of a cache with plain binaries (cache/store/columns.hpp) in one zstd
-/// frame; its name ends in the SHA-256 of the file, as in `softmax-bf16-onchip-<64 digits>.pack`. Free functions; one
-/// thread each.
+/// Packs: what sweeps learned about one implementation of an op in one dtype, as immutable files that are folded into a
+/// cache. A pack is the columns of a cache with plain binaries (cache/store/columns.hpp) in one zstd frame. Its name
+/// ends in the SHA-256 of the file, as in `softmax-bf16-onchip-<64 digits>.pack`. Free functions; each call on one
+/// thread.
 namespace tilewright {
 
 inline constexpr std::string_view kPackSuffix = ".pack";
-/// No pack that is shipped is larger, unless one problem is.
+/// No shipped pack is larger, unless a single problem is.
 inline constexpr std::uintmax_t kMostPackBytes = std::uintmax_t{4} << 20;
 
 struct PackFile {
@@ -33,20 +33,20 @@ struct PackFile {
 };
 
 /// Writes all trials of the implementations that are in use or serve, under the newest interface of each op, into packs
-/// of at most `most` bytes in `folder`; a pack that is there stays. Models go into one pack an op, ceilings and rates
-/// into one. `written` hears of each. Throws CacheError where a file cannot be written; those before stay.
+/// of at most `most` bytes in `folder`. Existing packs stay. Each op's models go into one pack, all ceilings and rates
+/// into another. Calls `written` for each pack. Throws CacheError if a file cannot be written; earlier packs stay.
 std::vector<PackFile> write_packs(const Store& from, const std::filesystem::path& folder, const WinnerSelection& filter,
                                   const std::function<void(const PackFile&)>& written,
                                   std::uintmax_t most = kMostPackBytes);
 
-/// Whether a file is named as a pack.
+/// True if the file is named as a pack.
 [[nodiscard]] bool is_pack(const std::filesystem::path& file);
 
 /// Folds packs into a cache, one after the other.
 class Folding {
  public:
   explicit Folding(Store& to) : to_(to), work_("fold packs") {}
-  /// WholeFile::fold of a pack of this schema or an older one. Throws CacheError for one that is damaged or misnamed.
+  /// WholeFile::fold of a pack of this schema or an older one. Throws CacheError if it is damaged or misnamed.
   std::vector<OpCounts> fold(const std::filesystem::path& pack);
 
  private:

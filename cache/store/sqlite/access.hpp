@@ -8,11 +8,11 @@
 namespace tilewright {
 
 enum class StoreAccess : std::uint8_t {
-  read,   ///< must exist; never written, works in a read-only folder
-  write,  ///< created when absent, migrated forward when older
-  draft,  ///< as `write`, without a log: of one process, to be thrown away where that or the machine ends meanwhile
-  copy,   ///< as it is at this moment, in memory: must exist, may be older (the copy is migrated), is never written
-  read_older,  ///< as `read`, and as `copy` where the file is of an older schema
+  read,        ///< must exist; is not written, works in a read-only folder
+  write,       ///< made if it does not exist, migrated if it is older
+  draft,       ///< as `write`, without a log: for one process, to be thrown away if that or the machine ends meanwhile
+  copy,        ///< a copy of this moment, in memory: must exist, may be older (the copy is migrated), is not written
+  read_older,  ///< as `read`; as `copy` if the file is of an older schema
 };
 
 [[nodiscard]] constexpr bool may_write(StoreAccess access) noexcept {
@@ -21,7 +21,7 @@ enum class StoreAccess : std::uint8_t {
 
 struct StoreOptions {
   StoreAccess access = StoreAccess::write;
-  /// How long to wait for another writer before giving up with a CacheError that says so.
+  /// How long to wait for another writer before a CacheError that says so.
   std::chrono::milliseconds busy_timeout{10'000};
 };
 

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kOpening = "open the cache";
 
-/// Immutable files are asked for through a URI; every byte that could mean something in one is escaped.
+/// Immutable files are opened by a URI; bytes that could have a meaning in one are escaped.
 std::string immutable_uri(const fs::path& path) {
   std::string uri = "file:";
   for (const char c : fs::absolute(path).string()) {
@@ -34,7 +34,7 @@ std::string immutable_uri(const fs::path& path) {
   return uri + "?immutable=1";
 }
 
-/// Refuses what is there and is no file. Returns whether there is one.
+/// Refuses a path that is not a regular file. Returns whether the file exists.
 bool file_is_there(const fs::path& path) {
   if (path.empty()) {
     throw CacheError("cannot open the cache: its name is empty. Name a file with TILEWRIGHT_CACHE=FILE.", 0,
@@ -64,7 +64,7 @@ void make_folder(const fs::path& path) {
   std::error_code error;
   const fs::path folder = folder_of(path);
   if (fs::exists(folder, error)) return;
-  // One by one, and never writable by a group: a cache that others could exchange would not be launched from.
+  // One by one, and not writable by a group: a cache that others could exchange is not launched from.
   fs::path made = folder.has_root_path() ? folder.root_path() : fs::path();
   for (const fs::path& part : folder.relative_path()) {
     made /= part;
@@ -114,7 +114,7 @@ void require_readable(SQLite::Database& database, const fs::path& path, std::spa
   require_our_tables(database, path, steps);
 }
 
-/// SQLite itself sees a page that was cut off only when it reads that page.
+/// SQLite notices a cut-off page only when it reads that page.
 void require_whole_pages(SQLite::Database& database, const fs::path& path) {
   const std::int64_t page = database.execAndGet("PRAGMA page_size").getInt64();
   const auto file = identity_of(path);
@@ -123,7 +123,7 @@ void require_whole_pages(SQLite::Database& database, const fs::path& path) {
                SQLITE_CORRUPT);
 }
 
-/// Of the file and its log; 0 where neither is there.
+/// The bytes of the file and its log; 0 if neither exists.
 std::uintmax_t bytes_at(const fs::path& path) {
   std::uintmax_t sum = 0;
   for (const fs::path& file : {path, wal_of(path)}) {
@@ -138,7 +138,7 @@ std::uintmax_t bytes_at(const fs::path& path) {
 
 ReadPlan plan_reading(bool wal, bool writable, bool network) noexcept {
   if (wal) return ReadPlan::follower;
-  // A reader that makes a -wal and a -shm which the owner of the file may then not write would lock the owner out.
+  // A reader must not make a -wal and a -shm that the file's owner cannot write: they would lock the owner out.
   return writable && !network ? ReadPlan::shared : ReadPlan::immutable;
 }
 
@@ -185,7 +185,7 @@ void Database::open_for_reading() {
                 "Make it with `tilewright sweep OP`, or name another with TILEWRIGHT_CACHE=FILE", 0,
                 CacheFault::missing);
   }
-  // Before the plan: a change after this moment is a change of what is about to be opened.
+  // Before the plan: a change after this moment is a change of the file about to be opened.
   identity_ = identity_of(path_);
   const auto network = surroundings_.network.value_or(network_filesystem_of(path_));
   const ReadPlan plan =
@@ -198,7 +198,7 @@ void Database::open_for_reading() {
     require_whole_pages(*handle_, path_);
   } catch (const SQLite::Exception& refusal) {
     if (plan != ReadPlan::follower || refusal.getErrorCode() != SQLITE_CANTOPEN || !can_read(path_)) throw;
-    // The writer may have gone, and the log with it, since the plan was made.
+    // The writer may have gone since the plan was made, and the log with it.
     if (!fs::exists(wal_of(path_))) return open_for_reading();
     throw fault(kOpening, path_,
                 fmt::format("has a log ({}-wal) that cannot be read without writing in the folder {}",
@@ -212,13 +212,13 @@ void Database::open_for_reading() {
 void Database::open_current() {
   open_for_reading();
   if (stored_schema(*handle_) == surroundings_.migrations.back().version) return;
-  // Closed first: with its log there, the second would be a follower, and leave the log behind.
+  // Closed first: with its log there, the second opening would be a follower and leave the log behind.
   handle_.reset();
   open_copy();
 }
 
 void Database::open_copy() {
-  // What is read of a file that was opened as unchanging, and has changed, is no state of it.
+  // If a file that was opened as immutable has changed, the data read is no state of it.
   for (int tries_left = 3; tries_left > 0; --tries_left) {
     open_for_reading();
     auto memory = std::make_unique<SQLite::Database>(
@@ -244,7 +244,7 @@ void Database::open_for_writing(StoreAccess access) {
     refuse_network(path_, *network);
   }
   if (!there) make_folder(path_);
-  // Asked beforehand: SQLite opens what it may not write for reading, and says so only at the first write.
+  // Checked first: SQLite opens an unwritable file for reading, and reports that only at the first write.
   if ((there && !can_write(path_)) || !can_write(folder_of(path_))) throw not_writable(kOpening, path_);
   hold(std::make_unique<SQLite::Database>(path_.string(),
                                           SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX,
@@ -263,13 +263,13 @@ void Database::open_for_writing(StoreAccess access) {
     switch_to_wal();
   }
   migrate(*handle_, path_, surroundings_.migrations);
-  // In WAL mode NORMAL survives the death of any program; a power cut can cost the last commits, never the file.
+  // In WAL mode NORMAL survives the death of any program; a power cut can cost the last commits, but not the file.
   if (access == StoreAccess::write) handle_->exec("PRAGMA synchronous = NORMAL");
   handle_->exec("PRAGMA foreign_keys = ON");
 }
 
 void Database::switch_to_wal() {
-  // This one switch does not wait for others by itself: two processes that make a file together collide here.
+  // Only this switch does not wait for others by itself: two processes that make a file together collide here.
   const auto deadline = std::chrono::steady_clock::now() + busy_timeout_;
   while (true) {
     try {
@@ -293,7 +293,7 @@ std::unique_ptr<Transaction> Database::begin_read() {
 
 void Database::seal() {
   statements_.clear();
-  // The order counts: what VACUUM writes goes to the file itself, and is on the disk when it returns.
+  // The order matters: VACUUM then writes to the file itself, which is on the disk when it returns.
   handle_->exec("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL; VACUUM");
 }
 

@@ -18,29 +18,29 @@
 #include "cache/store/sqlite/statements.hpp"
 #include "cache/store/sqlite/transaction.hpp"
 
-/// One open cache file: how it is opened for each kind of access, its statements and its transactions. Knows nothing of
+/// One open cache file: its opening for each kind of access, its statements and its transactions. It knows nothing of
 /// the tables. For one thread at a time; several Databases may have one file open, in one process or in many.
 namespace tilewright {
 
-/// The way in which a file that is only read is opened.
+/// How a file is opened for reading.
 enum class ReadPlan : std::uint8_t {
-  shared,     ///< as a writer would, for reading: leaves no companion files behind
-  follower,   ///< beside a -wal that exists
-  immutable,  ///< without locks and companion files: nobody can be writing it here
+  shared,     ///< as a writer would, but read-only: leaves no companion files behind
+  follower,   ///< beside an existing -wal
+  immutable,  ///< without locks and companion files: nobody can write it here
 };
-/// `wal` = the -wal exists; `writable` = the file and its folder may be written; `network` = several hosts share it.
+/// `wal`: the -wal exists; `writable`: the file and its folder may be written; `network`: several hosts share it.
 [[nodiscard]] ReadPlan plan_reading(bool wal, bool writable, bool network) noexcept;
 
-/// The parts that a test may replace.
+/// Parts that a test may replace.
 struct Surroundings {
   std::span<const Migration> migrations = tilewright::migrations();
-  /// Instead of asking the file system.
+  /// If set, the file system is not asked.
   std::optional<std::optional<std::string_view>> network;
 };
 
 class Database {
  public:
-  /// Throws CacheError for everything that docs/cache.md lists under "Faults".
+  /// Throws CacheError for each fault that docs/cache.md lists under "Faults".
   Database(std::filesystem::path path, const StoreOptions& options, const Surroundings& surroundings = {});
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
@@ -59,38 +59,37 @@ class Database {
   }
   [[nodiscard]] std::int64_t last_id() const { return handle_->getLastInsertRowid(); }
 
-  /// To be called ahead of what is asked as a whole: it has all of the work that a file of this size may cost.
+  /// Call this before each access, which may then cost all the work that a file of this size allows.
   void begin_access() noexcept { work_->renew(); }
-  /// For one that takes rows of a file of so many bytes: it may cost the work of such a file from now on.
+  /// For an access that takes rows of another file, of `bytes` bytes: from now on it may cost the work for such a file.
   void work_as_of(std::uintmax_t bytes) { work_->copied(bytes); }
 
-  /// A write transaction: rolled back at the end of the scope unless committed. It takes the lock at once, since one
-  /// that first reads and then asks for the lock is refused, and not made to wait, when another wrote in between.
+  /// A write transaction: rolled back at the end of the scope unless committed. It takes the lock at once: a
+  /// transaction that reads first and locks later is refused, without a wait, if another wrote in between.
   [[nodiscard]] Transaction begin_write();
-  /// A read transaction, for answers made of several statements: all see one state. Null inside another transaction,
-  /// which sees one state already.
+  /// A read transaction, for answers from several statements: all see one state. Null inside another transaction, which
+  /// sees one state already.
   [[nodiscard]] std::unique_ptr<Transaction> begin_read();
-  /// Makes of a file in WAL mode one file without companions; nothing is written through this object afterwards.
+  /// Turns a file in WAL mode into one file without companions. Nothing may be written through this object afterwards.
   void seal();
-  /// The same as a new file: what is read of this one is written once.
+  /// Writes the content as a new, compact file; this one stays as it is.
   void write_compact(const std::filesystem::path& file);
 
-  /// True when what is open is no longer what the path names, so that only opening again shows it.
+  /// True if the path no longer names the open file: only opening again shows the new one.
   [[nodiscard]] bool outdated() const;
-  /// True when the file was opened as immutable and is not: whatever was read since may be a mixture of two states.
+  /// True if the file was opened as immutable and has changed: reads since then may mix two states.
   [[nodiscard]] bool promise_broken() const { return immutable_ && outdated(); }
-  /// Opens the file for reading anew, in the way that fits it now. No Query may be alive. Throws as the constructor
-  /// does.
+  /// Reopens the file for reading, in the way that fits it now. No Query may be alive. Throws as the constructor does.
   void reopen();
-  /// How often reopen() was called.
+  /// The number of calls of reopen().
   [[nodiscard]] std::int64_t generation() const noexcept { return generation_; }
 
  private:
-  /// Takes what was just opened, before anything of the file is read.
+  /// Takes a newly opened database, before anything of the file is read.
   void hold(std::unique_ptr<SQLite::Database> opened);
   void open_for_reading();
   void open_copy();
-  /// For reading; a copy where the file is of an older schema, which only those get this far with who may read such.
+  /// Opens for reading. Copies a file of an older schema, which can be opened only with `older_too_`.
   void open_current();
   void open_for_writing(StoreAccess access);
   void switch_to_wal();
@@ -98,7 +97,7 @@ class Database {
   std::filesystem::path path_;
   std::chrono::milliseconds busy_timeout_;
   Surroundings surroundings_;
-  /// A file of an older schema may be opened for reading, too: its copy is brought forward.
+  /// A file of an older schema may be opened for reading, too: its copy is migrated.
   bool older_too_ = false;
   bool immutable_ = false;
   std::int64_t generation_ = 0;

@@ -12,7 +12,7 @@ namespace tilewright {
 
 std::string first_bytes(const std::filesystem::path& path, std::size_t count) try {
   std::error_code error;
-  // A pipe, say, would wait for its other end.
+  // Opening a pipe would wait for its other end.
   if (!std::filesystem::is_regular_file(path, error)) return {};
   sqlite3_vfs* const system = sqlite3_vfs_find(nullptr);
   if (system == nullptr) return {};
@@ -26,7 +26,7 @@ std::string first_bytes(const std::filesystem::path& path, std::size_t count) tr
   if (system->xOpen(system, name.get(), file, flags, nullptr) != SQLITE_OK) return {};
   std::string bytes(count, '\0');
   const int status = file->pMethods->xRead(file, bytes.data(), static_cast<int>(count), 0);
-  // Where locks are held on the file, its descriptor is kept open until they are not.
+  // If locks are held on the file, SQLite keeps its descriptor open until they are released.
   file->pMethods->xClose(file);
   return status == SQLITE_OK ? bytes : std::string();
 } catch (const std::filesystem::filesystem_error&) {

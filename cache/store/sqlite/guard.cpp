@@ -23,14 +23,14 @@
 namespace tilewright {
 namespace {
 
-// Of SQLite's virtual machine, which takes tens of millions a second. To check and import the shipped winners (276 MB)
-// takes 1.3 for each byte of the file, all questions together.
+// Steps of SQLite's virtual machine, which takes tens of millions a second. Checking and importing the shipped winners
+// (276 MB) takes 1.3 for each byte of the file, all statements together.
 constexpr int kStepsBetween = 1'000'000;
 constexpr std::uintmax_t kStepsAtLeast = 100'000'000;
 constexpr std::uintmax_t kStepsForAByte = 20;
 
 /// A statement without comments, spaces and quotes around names: these differ with SQLite's version, and comments with
-/// ours. Texts stay as they are, or what stands in one could pass for a comment.
+/// ours. String literals stay whole, since their content could pass for a comment.
 std::string essence(std::string_view sql) {
   std::string kept;
   while (!sql.empty()) {
@@ -60,7 +60,7 @@ struct Part {
 
 using Parts = std::vector<Part>;
 
-/// What a file consists of, without SQLite's own tables (statistics).
+/// The parts of a file, without SQLite's own tables (statistics).
 Parts parts_of(SQLite::Database& database) {
   SQLite::Statement all(database,
                         "SELECT type || ' ' || name, tbl_name, coalesce(sql, '') FROM sqlite_schema "
@@ -80,8 +80,8 @@ Parts make_our_parts(std::span<const Migration> steps) {
   return parts_of(model);
 }
 
-/// Made once a process, of files that are not as their last step has them: older ones, and foreign ones. Threads that
-/// come together each make one and the first is kept, so that a fork leaves no lock behind.
+/// Made once per process, for files that differ from their last step: older and foreign ones. Concurrent threads each
+/// make one and the first is kept, so that a fork leaves no lock behind.
 const Parts& our_parts(std::size_t schema) {
   static std::array<std::atomic<const Parts*>, 64> known{};
   std::atomic<const Parts*>& place = known.at(schema);
@@ -92,7 +92,7 @@ const Parts& our_parts(std::size_t schema) {
   return *first;
 }
 
-/// The statements of a step that make what stays, each as SQLite keeps it, in order.
+/// The statements of a step that make lasting parts, each as SQLite stores it, in order.
 std::vector<std::string_view> declarations(std::string_view sql) {
   constexpr std::string_view kBegin = "\nCREATE ";
   std::vector<std::string_view> all;
@@ -126,7 +126,7 @@ void distrust(SQLite::Database& database) {
 
 void require_our_tables(SQLite::Database& database, const std::filesystem::path& path,
                         std::span<const Migration> steps) {
-  // Another process may be bringing it forward.
+  // Another process may be migrating it.
   const Transaction snapshot(database, Transaction::Kind::read);
   if (has_tables_as_written(database, steps.back())) return;
   const auto taken = static_cast<std::size_t>(std::max(0, stored_schema(database)));

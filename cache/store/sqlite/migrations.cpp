@@ -15,7 +15,7 @@ constexpr const char* kOpening = "open the cache";
 
 int pragma(SQLite::Database& database, const char* sql) { return database.execAndGet(sql).getInt(); }
 
-/// Numbers may go into a PRAGMA only as text; these are ours.
+/// A PRAGMA takes numbers only as text; these are ours.
 void set_pragma(SQLite::Database& database, const char* name, int value) {
   database.exec(fmt::format("PRAGMA {} = {}", name, value));
 }
@@ -27,7 +27,7 @@ void take_step(SQLite::Database& database, const std::filesystem::path& path, co
   try {
     database.exec(step.sql);
   } catch (const SQLite::Exception& refusal) {
-    if (refusal.getErrorCode() != 1) throw;  // a lock, a full disk: said by the caller; 1 is an error in the SQL
+    if (refusal.getErrorCode() != 1) throw;  // a lock, a full disk: the caller reports it; 1 is an error in the SQL
     throw fault("bring the cache to a newer schema", path,
                 fmt::format("refused step {} ({})", step.name, refusal.what()),
                 "It stays at the schema before. Keep a copy of it and report this");
@@ -47,7 +47,7 @@ void take_step(SQLite::Database& database, const std::filesystem::path& path, co
 int stored_schema(SQLite::Database& database) { return pragma(database, "PRAGMA user_version"); }
 
 FileKind recognise(SQLite::Database& database, const std::filesystem::path& path, std::span<const Migration> steps) {
-  // One statement, so one snapshot: another process may be making this very file.
+  // One statement, so one snapshot: another process may be making this file.
   SQLite::Statement header(database,
                            "SELECT (SELECT application_id FROM pragma_application_id), "
                            "(SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)");
@@ -78,7 +78,7 @@ FileKind recognise(SQLite::Database& database, const std::filesystem::path& path
 
 void migrate(SQLite::Database& database, const std::filesystem::path& path, std::span<const Migration> steps) {
   if (stored_schema(database) >= steps.back().version) return;
-  // A step may rebuild a table that others refer to; this cannot be switched inside a transaction.
+  // A step may rebuild a table that others refer to. The switch has no effect inside a transaction.
   database.exec("PRAGMA foreign_keys = OFF");
   for (const Migration& step : steps) {
     if (stored_schema(database) < step.version) take_step(database, path, step);

@@ -22,7 +22,7 @@ using Values = std::span<sqlite3_value* const>;
 
 static_assert(std::endian::native == std::endian::little);
 
-/// A value's type, its length where it has one, and its bytes. Not gathered first: a dictionary has 256 KiB.
+/// Adds a value's type, its length if it has one, and its bytes. Not gathered first: a dictionary has 256 KiB.
 void add(XXH3_state_t& state, sqlite3_value* value) {
   const auto put = [&](const void* data, std::size_t size) { XXH3_64bits_update(&state, data, size); };
   const int type = sqlite3_value_type(value);
@@ -35,7 +35,7 @@ void add(XXH3_state_t& state, sqlite3_value* value) {
     const double real = sqlite3_value_double(value);
     put(&real, sizeof real);
   } else if (type != SQLITE_NULL) {
-    // Also of a text: as such it would end in a zero, which takes memory.
+    // Texts too are read as blobs: SQLite would allocate memory to end a text in a zero.
     const void* const data = sqlite3_value_blob(value);
     const std::int32_t size = sqlite3_value_bytes(value);
     put(&size, sizeof size);
@@ -56,7 +56,7 @@ std::string text_of(sqlite3_value* value) {
   return text == nullptr ? std::string() : reinterpret_cast<const char*>(text);
 }
 
-/// What `answer` throws, which is no memory at most, is SQLite's to say.
+/// Reports to SQLite what `answer` throws, which is std::bad_alloc at most.
 template <class Answer>
 void reply(sqlite3_context* context, Answer answer) noexcept {
   try {
@@ -104,7 +104,7 @@ void reply_current_hash(sqlite3_context* context, int /*count*/, sqlite3_value**
 }  // namespace
 
 void add_row_functions(SQLite::Database& database) {
-  // Innocuous: a schema that is not trusted may call them, and they do nothing but compute.
+  // Innocuous: a schema that is not trusted may call them; they only compute.
   constexpr int kFlags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
   const auto add = [&](const char* name, int arguments, auto* function) {
     const int code =

@@ -12,7 +12,7 @@
 ///   content_hash(value)                     cache/base/content_hash.hpp
 ///   current_hash(value)                     cache/base/former_hashes.hpp
 ///
-/// A changed row passes once in 2^32. The functions are the same on every machine, for ever.
+/// A changed row goes unnoticed once in 2^32. The functions are the same on every machine and in every version.
 namespace tilewright {
 
 inline constexpr std::string_view kDamagedRow = "damaged row: ";

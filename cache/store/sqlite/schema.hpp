@@ -3,7 +3,7 @@
 
 #include <span>
 
-/// The numbered files of schema/, which CMake puts into the program: the only place where tables are made.
+/// The numbered files of schema/, which CMake puts into the program. Tables are made only there.
 namespace tilewright {
 
 /// One step from schema `version - 1` to `version`.

@@ -25,7 +25,7 @@ std::optional<double> Query::maybe_real(int column) const {
 }
 
 void Query::bind(int index, std::span<const std::byte> value) {
-  // A null pointer would bind NULL: an empty blob is not the same.
+  // A null pointer would bind NULL, which is not an empty blob.
   static constexpr std::byte kNothing{};
   statement_.bindNoCopy(index, static_cast<const void*>(value.empty() ? &kNothing : value.data()),
                         static_cast<int>(value.size()));

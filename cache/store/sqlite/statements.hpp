@@ -14,13 +14,13 @@
 #include <string_view>
 #include <unordered_map>
 
-/// Prepared statements, made at their first use and kept: opening a cache prepares nothing, and a repeated write pays
-/// for its SQL once. Owned by one Database, for one thread at a time.
+/// Prepared statements, made at their first use and kept: opening a cache prepares nothing, and a repeated write parses
+/// its SQL once. Owned by one Database, for one thread at a time.
 namespace tilewright {
 
-/// One run of a prepared statement: values bound in order at construction, rows read one by one; the statement is reset
-/// at the end of the scope, since a statement left half-read holds its snapshot open and old rows in sight. Blobs that
-/// are bound are not copied: they outlive the run.
+/// One run of a prepared statement: values are bound in order at construction, rows are read one by one. The statement
+/// is reset at the end of the scope: a half-read statement holds its snapshot open and old rows in sight. Bound blobs
+/// are not copied: they must outlive the run.
 class Query {
  public:
   template <class... Values>
@@ -32,7 +32,7 @@ class Query {
   Query(const Query&) = delete;
   Query& operator=(const Query&) = delete;
 
-  /// Steps to the next row; false when there is none left. Throws SQLite::Exception.
+  /// Steps to the next row; false if there is none left. Throws SQLite::Exception.
   bool next() { return statement_.executeStep(); }
   /// For statements without rows. Throws SQLite::Exception.
   void run() {
@@ -77,7 +77,7 @@ class StatementCache {
  public:
   /// `sql` must be a literal: its address is the key.
   [[nodiscard]] SQLite::Statement& get(const SQLite::Database& database, const char* sql);
-  /// Forgets all; none may be in use.
+  /// Drops all statements; none may be in use.
   void clear() noexcept { statements_.clear(); }
 
  private:

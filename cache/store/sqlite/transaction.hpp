@@ -4,15 +4,15 @@
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Statement.h>
 
-/// A transaction of a database: rolled back at the end of the scope unless committed, for which no memory is needed.
-/// SQLiteCpp's own prepares the rollback when it comes to it, and ends the program where that cannot be done.
+/// A transaction of a database: rolled back at the end of the scope unless committed. The rollback needs no memory.
+/// SQLiteCpp's own prepares the rollback when it is needed, and ends the program if that fails.
 namespace tilewright {
 
 class Transaction {
  public:
   enum class Kind : bool { read, write };
 
-  /// A write takes the lock at once. Throws SQLite::Exception.
+  /// A write transaction takes the lock at once. Throws SQLite::Exception.
   Transaction(SQLite::Database& database, Kind kind) : database_(database), rollback_(database, "ROLLBACK") {
     database_.exec(kind == Kind::write ? "BEGIN IMMEDIATE" : "BEGIN");
   }

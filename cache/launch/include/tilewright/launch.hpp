@@ -21,8 +21,8 @@
 ///   softmax(stream, {rows, cols}, x, y);                  // arguments in the definition's order
 ///
 /// Header-only over the C functions of libtilewright.so, so that program and library may come from different compilers.
-/// Failures throw LaunchError. Any number of threads may use one Launcher and its Ops at once; a Launcher is destroyed
-/// when no launch is being made and those made are done on the device.
+/// Failures throw LaunchError. Any number of threads may use one Launcher and its Ops at once. Destroy a Launcher only
+/// when no call is running and its launches are done on the device.
 namespace tilewright {
 
 struct LaunchOptions {
@@ -30,58 +30,58 @@ struct LaunchOptions {
   std::string cache = {};
   /// The device that match() answers for; empty: the GPU of the current context. See tw_options in tilewright.h.
   std::string device = {};
-  /// Use the cache even where other users can write it.
+  /// Use the cache even if other users can write it.
   bool allow_shared_cache = false;
-  /// Milliseconds between looks for a newer cache, each as by refresh(); 0: none.
+  /// Milliseconds between calls of refresh() by a thread of the launcher; 0: none.
   int watch_ms = 0;
-  /// The file of misses, or "off"; empty: as TILEWRIGHT_MISSES says. See tw_options.
+  /// The file of misses, or "off"; empty: see tw_options.
   std::string misses = {};
-  /// The file that serves where the cache cannot; empty: the shipped winners if no cache is named. See tw_options.
+  /// The file that serves what the cache cannot; empty: the shipped winners if no cache is named. See tw_options.
   std::string fallback = {};
   /// Compile configs for untuned shapes, on a thread of the launcher. See tw_options.
   bool jit = false;
   /// For jit: folders of ops, separated by ':'. See tw_options.
   std::string ops = {};
-  /// "sha256:…": this snapshot and no other; empty: as TILEWRIGHT_SNAPSHOT says. See tw_options.
+  /// "sha256:…": opens this snapshot only; empty: as TILEWRIGHT_SNAPSHOT says. See tw_options.
   std::string snapshot = {};
 };
 
-/// The file and the plans that serve, for ranks of a job to compare. See tw_snapshot.
+/// The file and the plans that serve. Ranks of a job compare them. See tw_snapshot.
 struct ServedSnapshot {
   std::string cache;         ///< the file
-  std::string snapshot;      ///< "sha256:…"; empty: tuners write the file
-  bool pinned = false;       ///< it was opened by this hash
+  std::string snapshot;      ///< "sha256:…"; empty: see "why" of tw_snapshot
+  bool pinned = false;       ///< opened by this hash
   double plans = 0;          ///< the number of the launcher's plans
   std::string plans_digest;  ///< equal on ranks that launched the same shapes and are served alike
 };
 
 /// The config that serves a shape, and how well it fits.
 struct ServedConfig {
-  std::string config;      ///< "onchip{num_warps=4,…}"; empty when nothing is served
+  std::string config;      ///< "onchip{num_warps=4,…}"; empty if nothing serves
   std::string fit;         ///< exact, nearest, default, none
   std::string freshness;   ///< fresh, stale
   std::string device_fit;  ///< same device, same architecture
-  std::string match;       ///< the three in words
+  std::string match;       ///< the three above in words
   std::string device;      ///< the fingerprint of the device that the answer is for
   std::string cache;       ///< the file that serves
   std::string tuned_for;   ///< the problem of the times below
-  double median_ns = 0;    ///< 0: not timed
+  double median_ns = 0;    ///< 0 if not timed
   double low_ns = 0;       ///< 95 % interval of the median
   double high_ns = 0;
-  double base_ns = 0;        ///< the op's base on the same problem; 0 when unknown
-  double bytes = 0;          ///< of this shape: its arguments, each read or written once
-  double expected_ns = 0;    ///< at this untuned shape; 0: the shape was tuned, or nothing is known
-  double expected_loss = 0;  ///< against the fastest config, 0.03 for 3 % slower; 0 likewise
-  std::string expected_by;   ///< the source of these two; empty: the shape was tuned
+  double base_ns = 0;        ///< the op's base on the same problem; 0 if unknown
+  double bytes = 0;          ///< of this shape: each argument read or written once
+  double expected_ns = 0;    ///< at this untuned shape; 0 if the shape was tuned or nothing is known
+  double expected_loss = 0;  ///< loss against the fastest config, 0.03 for 3 % slower; 0 likewise
+  std::string expected_by;   ///< the source of these two; empty if the shape was tuned
   std::string json;          ///< the whole answer of tw_query
 
   [[nodiscard]] bool is_served() const noexcept { return !config.empty(); }
 };
 
-/// Counts of lookups by how well the answer fits: tw_counts.
+/// Lookups counted by how well the answer fits; see tw_counts.
 struct AnswerCounts {
   std::uint64_t exact = 0, nearest = 0, base_default = 0, none = 0;
-  std::uint64_t stale = 0, same_architecture = 0;  ///< of those that were served
+  std::uint64_t stale = 0, same_architecture = 0;  ///< among those served
 };
 
 namespace detail {
@@ -96,19 +96,18 @@ using Text = std::unique_ptr<char, Free>;
 
 }  // namespace detail
 
-/// An op with its dtype and attributes fixed. A value that is cheap to copy; it keeps its launcher open.
+/// An op with its dtype and attributes fixed. Cheap to copy; it keeps its launcher open.
 class Op {
  public:
-  /// Launches on `stream` (CUstream or cudaStream_t). A pointer argument is a device address, as a pointer of any type
-  /// whose elements have the argument's size, or as CUdeviceptr; a scalar is any number that the declared type can
-  /// hold.
+  /// Launches on `stream` (CUstream or cudaStream_t). A pointer argument is a device address: a CUdeviceptr, or a
+  /// pointer to elements of the argument's size. A scalar is any number that the declared type can hold.
   template <class... Arguments>
   void operator()(void* stream, const Shape& dims, const Arguments&... arguments) const {
     if (sizeof...(Arguments) != types_->size()) {
       throw LaunchError(TW_ERROR_USAGE, "a launch passes " + std::to_string(sizeof...(Arguments)) +
                                             " arguments where the op takes " + std::to_string(types_->size()));
     }
-    // One slot more than needed, so that an op without arguments has an array too.
+    // One extra slot, so that an op without arguments has an array too.
     detail::Slot slots[sizeof...(Arguments) + 1];
     void* pointers[sizeof...(Arguments) + 1];
     std::size_t i = 0;
@@ -116,7 +115,7 @@ class Op {
     detail::check(tw_launch(op_, stream, dims.data(), dims.size(), pointers, sizeof...(Arguments)));
   }
 
-  /// Tells what serves this shape; see tw_query.
+  /// The config that serves this shape; see tw_query.
   [[nodiscard]] ServedConfig match(const Shape& dims) const {
     char* json = nullptr;
     detail::check(tw_query(op_, dims.data(), dims.size(), &json));
@@ -141,7 +140,7 @@ class Op {
             .json = json};
   }
 
-  /// Makes the first launch of this shape in the current context as quick as any other.
+  /// Makes this shape's first launch in the current context as quick as later ones.
   void preload(const Shape& dims) const { detail::check(tw_preload(op_, dims.data(), dims.size())); }
   /// The workspace that this shape needs on a stream; see tw_workspace_bytes.
   [[nodiscard]] std::size_t workspace_bytes(const Shape& dims) const {
@@ -168,7 +167,7 @@ class Op {
   std::shared_ptr<const std::vector<detail::ArgumentType>> types_;
 };
 
-/// An open cache. A value that is cheap to copy; it is closed with its last copy and Op.
+/// An open cache. Cheap to copy; it is closed with its last copy and Op.
 class Launcher {
  public:
   /// Opens the default cache.
@@ -193,20 +192,20 @@ class Launcher {
     launcher_ = std::shared_ptr<tw_launcher>(opened, detail::Close{});
   }
 
-  /// "softmax[dtype=bf16]"; with "softmax@INTERFACE[dtype=bf16]" only if the op's arguments are still those.
+  /// "softmax[dtype=bf16]". "softmax@INTERFACE[dtype=bf16]" throws if the cache has no softmax with that interface.
   [[nodiscard]] Op op(const std::string& spec) const { return Op(launcher_, spec); }
 
-  /// Loads the kernels of these shapes into the current context, so that each first launch is as quick as any other and
-  /// may be captured without a pause.
+  /// Loads the kernels of these shapes into the current context: their first launches are as quick as later ones and
+  /// can be captured without a pause.
   void preload(const std::string& spec, const std::vector<Shape>& shapes) const {
     const Op preloaded = op(spec);
     for (const Shape& shape : shapes) preloaded.preload(shape);
   }
 
-  /// Picks up a newer cache; launches go on meanwhile. On failure the old state stays in use.
+  /// Takes up a newer cache while launches continue. On failure the old state stays in use.
   void refresh() const { detail::check(tw_refresh(launcher_.get())); }
 
-  /// Tells the file that serves, and a digest of what it served so far. Reads the whole file the first time.
+  /// The file that serves, and a digest of its plans so far. The first call reads the whole file.
   [[nodiscard]] ServedSnapshot snapshot() const {
     char* json = nullptr;
     detail::check(tw_snapshot(launcher_.get(), &json));
@@ -219,7 +218,7 @@ class Launcher {
             .plans_digest = fields.text("plans_digest")};
   }
 
-  /// Gives launches on `stream` memory of the caller; null: the launcher's own again. See tw_set_workspace.
+  /// Gives launches on `stream` the caller's memory; null: the launcher's own again. See tw_set_workspace.
   void set_workspace(void* stream, void* memory, std::size_t bytes) const {
     detail::check(tw_set_workspace(launcher_.get(), stream, memory, bytes));
   }
@@ -239,7 +238,7 @@ class Launcher {
             .same_architecture = count("same_architecture")};
   }
 
-  /// The launcher for the C functions; it stays this object's.
+  /// The launcher for the C functions, owned by this object.
   [[nodiscard]] tw_launcher* get() const noexcept { return launcher_.get(); }
 
  private:

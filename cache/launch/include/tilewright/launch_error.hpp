@@ -6,8 +6,8 @@
 
 #include "tilewright/tilewright.h"
 
-/// The error of the launch library's C++ layer: the code of tilewright.h, and text that says what was being done,
-/// to what, and why it failed. A value; nothing is shared between threads.
+/// The error of the launch library's C++ layer: a code of tilewright.h, and a text with the action, its object and the
+/// reason. A value, shared by no threads.
 namespace tilewright {
 
 class LaunchError : public std::runtime_error {

@@ -13,21 +13,20 @@
 #include "tilewright/launch_error.hpp"
 
 /// The dims of a launch, in the definition's order, from integers of any type: `{rows, cols}`. A small value that
-/// allocates nothing. Dims that the op does not take (one < 1, a wrong number of them) are an error of the call that
-/// gets them.
+/// allocates nothing. The call that receives a Shape rejects a dim < 1 and a wrong number of dims.
 namespace tilewright {
 
 class Shape {
  public:
-  /// As many as an op may have.
+  /// The most dims of an op.
   static constexpr std::size_t kMostDims = 8;
 
-  /// Throws LaunchError for a number beyond 2^63-1.
+  /// Throws LaunchError if a number is beyond 2^63-1.
   template <std::integral... Dims>
   Shape(Dims... dims) : dims_{to_dim(dims)...}, size_(sizeof...(Dims)) {  // NOLINT(google-explicit-constructor)
     static_assert(sizeof...(Dims) <= kMostDims, "an op has 8 dims at most");
   }
-  /// Throws LaunchError for more dims than an op may have.
+  /// Throws LaunchError if there are more than kMostDims.
   Shape(const std::vector<std::int64_t>& dims) : size_(dims.size()) {  // NOLINT(google-explicit-constructor)
     if (size_ > kMostDims) throw LaunchError(TW_ERROR_USAGE, "a shape of " + std::to_string(size_) + " dims");
     for (std::size_t i = 0; i < size_; ++i) dims_[i] = dims[i];

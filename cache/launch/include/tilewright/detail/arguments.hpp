@@ -14,11 +14,11 @@
 #include "tilewright/detail/flat_json.hpp"
 #include "tilewright/launch_error.hpp"
 
-/// From the C++ values of a call to the values that a kernel reads: an address or a scalar of the declared type each,
-/// and an error where the one cannot be the other. Functions without state, for any thread.
+/// Converts a call's C++ values to the values that a kernel reads: an address or a scalar of the declared type each.
+/// Throws LaunchError if a value does not fit. Stateless functions, for any thread.
 namespace tilewright::detail {
 
-/// Small, since each launch reads those of all its arguments. The texts are argument_types' or the caller's.
+/// Small, since a launch reads one per argument. argument_types() or the caller owns the texts.
 struct ArgumentType {
   const char* name = "";
   const char* type = "";
@@ -28,15 +28,15 @@ struct ArgumentType {
   bool is_scalar = false;
 };
 
-/// The value of an argument, as tw_launch reads it.
+/// An argument's value, as tw_launch reads it.
 struct alignas(8) Slot {
   unsigned char bytes[8];
 };
 
-/// The arguments of an op, from what tw_op_describe says.
+/// The arguments of an op, from the JSON of tw_op_describe.
 inline std::shared_ptr<const std::vector<ArgumentType>> argument_types(const std::string& description) {
   struct Owned {
-    // Which stay where they are when more come.
+    // A deque: texts keep their addresses when more are added.
     std::deque<std::string> texts;
     std::vector<ArgumentType> types;
   };
@@ -94,7 +94,7 @@ void store_number(const ArgumentType& type, Value value, Slot& slot) {
   }
 }
 
-/// Puts what a caller passes for an argument into its slot. Throws LaunchError when it cannot be that argument.
+/// Puts a passed value into its argument's slot. Throws LaunchError if the value does not fit the argument.
 template <class Passed>
 void store(const ArgumentType& type, const Passed& passed, Slot& slot) {
   using Value = std::remove_cv_t<Passed>;

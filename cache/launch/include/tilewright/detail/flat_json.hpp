@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-/// Reads the JSON objects that the launch library itself returns, so that a program which
-/// includes <tilewright/launch.hpp> needs no JSON library: the fields of one object, each as its text. A value nested
-/// in it is kept whole, to be read by another FlatJson. Not a validator.
+/// Reads the JSON objects that the launch library returns, so that a program which includes <tilewright/launch.hpp>
+/// needs no JSON library. Each field is kept as its text; a nested value is kept whole, for another FlatJson. Not a
+/// validator.
 namespace tilewright::detail {
 
 class FlatJson {
@@ -27,17 +27,17 @@ class FlatJson {
     }
   }
 
-  /// Empty when the field is absent or null.
+  /// Empty if the field is absent or null.
   [[nodiscard]] std::string text(std::string_view key) const {
     for (const auto& [name, value] : fields_) {
       if (name == key) return value == "null" ? std::string() : value;
     }
     return {};
   }
-  /// 0 when the field is absent or null.
+  /// 0 if the field is absent or null.
   [[nodiscard]] double number(std::string_view key) const {
     std::istringstream digits(text(key));
-    // The application's own locale may have a comma where JSON has a point.
+    // The application's locale may have a decimal comma.
     digits.imbue(std::locale::classic());
     double value = 0;
     digits >> value;
@@ -55,7 +55,7 @@ class FlatJson {
   }
 
  private:
-  /// The text between the first bracket and the one that closes it; `at` is moved behind that.
+  /// The text between the first bracket and its closing one; `at` moves behind that.
   static std::string_view contents(std::string_view json, std::size_t& at) {
     while (at < json.size() && json[at] != '{' && json[at] != '[') ++at;
     const std::size_t begin = at + 1;
@@ -82,7 +82,7 @@ class FlatJson {
     return at < json.size();
   }
 
-  /// A string without its quotes, a nested value with its brackets, or a word. `at` is moved behind it.
+  /// A string without its quotes, a nested value with its brackets, or a word. `at` moves behind it.
   static std::string read_value(std::string_view json, std::size_t& at) {
     if (json[at] == '"') return read_text(json, at);
     const std::size_t begin = at;
@@ -99,7 +99,7 @@ class FlatJson {
     for (++at; at < json.size() && json[at] != '"'; ++at) {
       if (json[at] == '\\' && at + 1 < json.size()) {
         ++at;
-        // The library writes UTF-8 as it is; what it escapes are quotes, backslashes and control characters.
+        // The library writes UTF-8 unescaped; it escapes only quotes, backslashes and control characters.
         result += json[at] == 'n' ? '\n' : json[at] == 't' ? '\t' : json[at];
       } else {
         result += json[at];
