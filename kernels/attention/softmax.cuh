@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The running softmax of two rows a thread, on scores in wgmma's layout. In warp w, lane l, with g = l / 4 and t = l %
-// 4, scores 4j and 4j + 1 are of row 16w + g, scores 4j + 2 and 4j + 3 of row 16w + g + 8, both of keys 8j + 2t and 8j
-// + 2t + 1 of the block.
+// The running softmax of two rows a thread, on scores in wgmma's layout. In warp w, lane l, with g = l / 4 and
+// t = l % 4, scores 4j and 4j + 1 are of row 16w + g, scores 4j + 2 and 4j + 3 of row 16w + g + 8, both of keys 8j + 2t
+// and 8j + 2t + 1 of the block.
 //
 //   weight = 2^(factor · score − factor · base − 3)
 //
-// A row's base is any score that keeps the weights within the dtype; it need not be the row's largest score, which is
-// searched
+// A row's base is any score that keeps the weights within the dtype. It need not be the row's largest score, for which
+// a thread searches
 //
 //   keep_base = 0   in all blocks; the base follows if a weight would exceed 8 times that of the base
 //   keep_base = 1   in the first block of a piece. Later blocks keep the base. A weight of 2 or more, 16 times that of
