@@ -248,7 +248,7 @@ __device__ __forceinline__ void run_mma(const MmaArguments<Config>& arguments, c
   for (i32 block = work.first_block; block <= work.last_block; ++block, stage ^= 1) {
     const bool is_last = block == work.last_block;
 
-    // These keys have arrived, and all threads have read those before: replace these.
+    // These keys have arrived, and all threads have read the keys before them: start the next copy.
     ptx::cp_async_wait<1>();
     __syncthreads();
     if (!is_last) load_keys(block + 1, stage ^ 1);
@@ -257,7 +257,7 @@ __device__ __forceinline__ void run_mma(const MmaArguments<Config>& arguments, c
     warp.score(scores, storage.q, storage.k[stage]);
     warp.weigh_scores(scores, problem, scale, work, block);
 
-    // Likewise for values.
+    // The same for values.
     ptx::cp_async_wait<1>();
     __syncthreads();
     if (!is_last) load_values(block + 1, stage ^ 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The rows of a large problem that a reference computes: those at the edges of tiles, and one of sixteen others.
+// The rows of a large problem that a reference computes: rows at the edges of tiles, and one of sixteen others.
 
 #include "device/config.cuh"
 

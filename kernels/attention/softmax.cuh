@@ -25,7 +25,7 @@
 //
 // lse needs the sum of exact weights, which a thread adds up as well.
 //
-// A thread's sums are over its own keys; the four lanes of a row add theirs at the end.
+// A thread's sums are over its own keys; the four lanes of a row are added at the end.
 
 #include "device/config.cuh"
 #include "device/ptx/math.cuh"

@@ -13,7 +13,7 @@ namespace tilewright::attention {
 // Tells the compiler that a value is the same in all lanes, so it takes a uniform register; the others are scarce.
 __device__ __forceinline__ i32 uniform(i32 value) { return __shfl_sync(kFullMask, value, 0); }
 
-// A piece as a consumer goes through it: the blocks still to come, and those that all rows of the warp see whole.
+// A piece as a consumer goes through it: the blocks still to come, and the blocks that all rows of the warp see whole.
 template <class Config>
 struct Walk {
   using G = Geometry<Config>;

@@ -173,7 +173,7 @@ __device__ __forceinline__ void gradients_of_keys(const Call& call, const float*
   for (float& each : dv) each = 0.0f;
 #pragma unroll 1
   for (i64 step = 0; step < steps; ++step) {
-    // This step has arrived, and all threads have read the one before: replace that.
+    // This step has arrived, and all threads have read the one before: start the next copy.
     ptx::cp_async_wait<0>();
     __syncthreads();
     if (step + 1 < steps) load(step + 1);

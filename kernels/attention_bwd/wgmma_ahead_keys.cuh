@@ -62,7 +62,7 @@ __device__ __forceinline__ void gradients_ahead(typename BackwardTiles<Config>::
   const auto arrive = [&](u64& barrier) {
     if (lane == 0) ptx::mbarrier_arrive(&barrier);
   };
-  // Publishes the warp's writes to shared memory, to bulk copies and products too.
+  // Publishes the warp's writes to shared memory to all threads, bulk copies and products.
   const auto announce = [&](u64& full) {
     ptx::fence_shared_to_async();
     __syncwarp();

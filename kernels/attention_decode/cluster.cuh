@@ -63,7 +63,7 @@ struct ClusterSum {
       to[2 * i + 1] = __builtin_bit_cast(float, static_cast<u32>(pair >> 32));
     }
   }
-  // Adds those of kCount blocks from `first` on: all loads are issued before the first use.
+  // Adds the sums of kCount blocks from `first` on: all loads are issued before the first use.
   template <int kCount>
   __device__ __forceinline__ void add(typename G::Storage& storage, int first, int row, int vector, float factor) {
     float facts[kCount][4], others[kCount][4];
@@ -169,7 +169,7 @@ __device__ __forceinline__ void decode_by_clusters(const SplitArguments<Config>&
   int stage = 0;
 #pragma unroll 1
   for (i32 unit = rank; unit < place.sequence.units; unit += G::kBlocks) {
-    // This step has arrived, and the warp has read the one before: replace that.
+    // This step has arrived, and the warp has read the one before: start the next copy.
     ptx::cp_async_wait<G::kStages - 2>();
     __syncwarp();
     copy_step(unit + (G::kStages - 1) * G::kBlocks, stage == 0 ? G::kStages - 1 : stage - 1);

@@ -497,7 +497,7 @@ __device__ __forceinline__ void decode_share(const SplitArguments<Config>& argum
     left -= next.advance<G>(call, packs);
     if (left > 0 && is_last) queries.fetch(arguments, call, next, thread);
 
-    // This step has arrived, and the warp has read the one before: replace that.
+    // This step has arrived, and the warp has read the one before: start the next copy.
     ptx::cp_async_wait<G::kStages - 2>();
     __syncwarp();
     copy_step(stage == 0 ? G::kStages - 1 : stage - 1);

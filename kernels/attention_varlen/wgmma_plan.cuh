@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The order of sequences. Lengths are on the device, so one block orders the sequences, those with the most keys first,
-// and counts the pieces before each. A piece is found by its number: its sequence by a search that begins at the last
+// The order of sequences. Lengths are on the device, so one block orders the sequences, the longest in keys first, and
+// counts the pieces before each. A piece is found by its number: its sequence by a search that begins at the last
 // one's, its place in the sequence by attention/work.cuh.
 //
 //   sequences, longest first    │ 5               │ 0         │ 3     │ 1 │

@@ -80,7 +80,7 @@ struct Op {
   i64 ignore;
   i64 vocab;
 
-  // What is known of a row before its sums; only the first thread has the target's logit.
+  // A row's data beside its elements; only the first thread has the target's logit.
   struct Known {
     i64 target;
     float logit;
@@ -268,7 +268,7 @@ __device__ __forceinline__ void resident(const Op<Config>& op, i64 rows) {
     exchange.prepare();
   }
 
-  // All copies of a row are in flight before the first use. What is known of rows before their sums arrives with them.
+  // All copies of a row are in flight before the first use. Targets and edges arrive with them.
   constexpr bool kAhead = Config::ahead != 0;
   constexpr int kStages = kAhead ? 3 : 1;
   struct Coming {

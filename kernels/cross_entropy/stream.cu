@@ -145,7 +145,7 @@ class Stream {
   i64 rows_;
   int width_, steps_, thread_;
   Packed<T, kVec>* ring_;
-  // What is fetched next: the row, the step in it, the thread's first vector there, and the vectors left from it on.
+  // The next fetch: its row, the step in it, the thread's first vector there, and the vectors left from it on.
   i64 coming_row_;
   int coming_step_ = 0, left_ = 0;
   const T* from_ = nullptr;

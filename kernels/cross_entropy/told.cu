@@ -169,8 +169,7 @@ __device__ __forceinline__ void told(const Op<Config>& op, i64 rows) {
     for (int k = 0; k < kVec; ++k) vector[k] = from_float<T>(-kInfinity);
     return pack(vector);
   };
-  // For a row in flight the target's logit comes with what is known of it; else the thread that has the logit supplies
-  // it.
+  // For a row in flight thread 0 loads the target's logit; else the thread that holds it supplies it.
   const auto know = [&](i64 r, Coming& coming) {
     if (r < rows) coming.known = op.know(r, Config::ahead != 0 && thread == 0);
   };

@@ -101,7 +101,7 @@ class Skew {
   }
 
  private:
-  // Where the last of the three halves begins. Unskewed vectors do not need it, and memory may end before it.
+  // The offset of the last of the three halves. Unskewed vectors do not need it, and memory may end before it.
   __device__ __forceinline__ int last() const { return elements_ != 0 ? kVec : kHalf; }
 
   enum : bool { kWhole = kAligned || kVec == 1 };

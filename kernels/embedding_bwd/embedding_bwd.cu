@@ -47,8 +47,8 @@ struct Block {
   i64* listed;
   int* counts;  // per warp
 
-  // Calls `use(place, entry)` for those of the kSteps · 32 tokens from `first` on that are of the block's rows, with
-  // places counted from 0; returns their number.
+  // Searches kSteps · 32 tokens from `first` on: calls `use(place, entry)` for each token of the block's rows, with
+  // places counted from 0. Returns their number.
   template <class Use>
   __device__ __forceinline__ int find(i64 first, i64 end, const Use& use) const {
     const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
@@ -106,7 +106,7 @@ struct Block {
 
   __device__ __forceinline__ bool has(int row) const { return column < d && first_row + row < vocab; }
 
-  // Lists the tokens, each warp those of a part. Returns whether all lists had room.
+  // Lists the tokens; each warp lists one part. Returns whether all lists had room.
   __device__ __forceinline__ bool list_all() const {
     const int warp = static_cast<int>(threadIdx.x) / kWarpSize;
     const i64 part = round_up<i64>(ceil_div<i64>(tokens, kWarps), kSteps * kWarpSize);

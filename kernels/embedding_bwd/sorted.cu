@@ -98,7 +98,7 @@ struct Bucket {
   i64 tokens, vocab, d, number;
   Listed<kWarps>* listed;
 
-  // The sum of `value` over this thread and those before it.
+  // The sum of `value` over this thread and the threads before it.
   __device__ __forceinline__ int up_to(int value) const {
     const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarpSize, warp = thread / kWarpSize;
 #pragma unroll

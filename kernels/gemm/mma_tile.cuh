@@ -4,8 +4,8 @@
 // A block's tile of an operand in shared memory, and a warp's loads of mma fragments from it. A row of the tile is
 // contiguous in memory: block_k elements of a k-major operand, else kExtent elements of m or n for one k.
 //
-// Rows are cut into units of 16 bytes. Unit u of row r lies where 8 lanes that read down a column of units meet 8
-// different groups of banks:
+// Rows are cut into units of 16 bytes. Unit u of row r has a place by which 8 lanes that read down a column of units
+// meet 8 different groups of banks:
 //
 //   u ^ r % 8           rows of 128 bytes and more
 //   u ^ r / 2 % 4       rows of 64 bytes, two of which share a line of banks

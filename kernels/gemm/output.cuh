@@ -39,7 +39,7 @@ struct Output {
     store_vector(c + place, from_float<T>(sums));
   }
 
-  // Stores those of N columns that exist, one by one.
+  // Stores the existing ones of N columns, one by one.
   template <int N>
   __device__ __forceinline__ void store_each(const float (&sums)[N], i64 row, i64 column) const {
 #pragma unroll

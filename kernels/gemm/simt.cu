@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // gemm, c = act(a · b + bias) + residual, without tensor cores, in fp32: any dtype, layout (layout.cuh), shape ≥ 1 and
-// address. It computes f32 with math=ieee, and what nothing else serves.
+// address. It serves f32 with math=ieee, and problems that no other implementation serves.
 //
 // A block computes block_m × block_n of c, a warp 32 × 64 of it, a thread 8 × 8: four pieces of 4 × 4, so that eight
 // neighbouring lanes read 128 contiguous bytes of shared memory.
@@ -109,8 +109,8 @@ class SimtCopy {
   const T* from_;
 };
 
-// What blocks compute of c: a tile each, all tiles for one part of k, then for the next. If a block takes several
-// tiles, their numbers may need 64 bits.
+// The tiles of c that blocks compute: one each, all tiles for one part of k, then for the next. If a block takes
+// several tiles, their numbers may need 64 bits.
 template <class Config>
 struct SimtPlace {
   using G = SimtGeometry<Config>;

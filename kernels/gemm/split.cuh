@@ -7,8 +7,8 @@
 //   partials   workspace, tiles · kSplits · (floats of a tile) · 4 bytes, never cleared
 //   counters   workspace, tiles · 4 bytes, cleared once: the last block of a tile resets its counter to 0
 //
-// A sum keeps its thread number: all blocks map threads to elements alike, and a thread reads what the same thread of
-// other blocks wrote, 16 bytes next to its neighbours' 16 bytes.
+// A sum keeps its thread number: all blocks map threads to elements alike, and a thread reads the sums of the same
+// thread in other blocks, 16 bytes next to its neighbours' 16 bytes.
 
 #include "device/config.cuh"
 #include "device/vector.cuh"

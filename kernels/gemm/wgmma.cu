@@ -105,14 +105,14 @@ template <class Config>
 __device__ __forceinline__ void produce(typename Geometry<Config>::Storage& storage, const TensorMap& map_a,
                                         const TensorMap& map_b, Schedule<Config> schedule) {
   using G = Geometry<Config>;
-  // Blocks in one row of a cluster need the same a, those in one column the same b.
+  // Blocks in one row of a cluster need the same a, blocks in one column the same b.
   u16 row_mask = 0, column_mask = 0;
 #pragma unroll
   for (int i = 0; i < G::kClusterN; ++i) row_mask |= static_cast<u16>(1u << (schedule.rank_m + i * G::kClusterM));
 #pragma unroll
   for (int i = 0; i < G::kClusterM; ++i) column_mask |= static_cast<u16>(1u << (schedule.rank_n * G::kClusterM + i));
 
-  // gemm_pad may still be writing what the copies read.
+  // Wait for gemm_pad, which may still be writing the operands.
   if constexpr (Config::implementation == "wgmma_padded") ptx::grid_dependency_wait();
   Ring<G::kStages> ring;
   for (; !schedule.done(); schedule.skip(1)) {

@@ -75,7 +75,7 @@ struct Kept {
         }
       }
     }
-    // Bits 0 and 1 of a step become those of the thread's columns.
+    // Make bits 0 and 1 of a step the bits of the thread's columns.
     const bool is_odd = lane % 2 != 0;
 #pragma unroll
     for (int i = 0; i < kWords; ++i) {

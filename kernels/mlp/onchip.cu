@@ -206,7 +206,7 @@ struct OnchipConsumer {
     }
   }
 
-  // Warpgroups start their products in turns: those of one run while the other activates.
+  // Warpgroups start their products in turns: one's products run while the other activates.
   __device__ __forceinline__ void await_turn() const {
     ptx::barrier_sync(kTurn + static_cast<u32>(out.warpgroup), M::kWarpgroups * 128);
     ptx::wgmma_fence();

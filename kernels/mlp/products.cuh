@@ -21,7 +21,7 @@ struct PlainUp : Linear<Config> {
   static constexpr Name residual{"no"};
 };
 
-// The second product. Its producers wait for the rows that they copy, as those of wgmma_padded do.
+// The second product. Its producers wait for the rows that they copy, as in wgmma_padded.
 template <class Config>
 struct Down : Linear<Config> {
   static constexpr Name act{"none"}, residual{"no"}, implementation{"wgmma_padded"};

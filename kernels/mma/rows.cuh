@@ -12,7 +12,7 @@ enum : int {
   kColumns = 256,  // rows of b, each a column of the product
   kRowBytes = 128,
   kRowWords = kRowBytes / 4,
-  kParts = 4,  // of a row: what one instruction takes
+  kParts = 4,  // of a row; one instruction takes one
 };
 
 // Two 16-bit elements as they are, or one f32 element as tf32.

@@ -99,7 +99,7 @@ __device__ __forceinline__ void turn(float (&a)[kVec], float (&b)[kVec], const f
   }
 }
 
-// The factor of the head's elements, from the squares of those of kLanes neighbouring lanes.
+// The factor of the head's elements, from the squares of kLanes neighbouring lanes' elements.
 template <class T, int kLanes>
 __device__ __forceinline__ float scale_of_head(float squares, i64 d, float eps) {
   return rsqrt_for<T>(divide_for<T>(reduce_lanes<kLanes>(squares, Sum{}), static_cast<float>(d)) + eps);

@@ -28,7 +28,7 @@ __device__ __forceinline__ void tokens(const Tensors<typename Config::dtype>& te
   const bool present = t < tensors.tokens && 2 * place.pair < d;
   const auto has = [&](int u) { return present && first_head + u * kHeads < heads; };
 
-  // Issue all loads before the first use; those of cosines and sines wait for the position.
+  // Issue all loads before the first use; loads of cosines and sines wait for the position.
   const i64 position = present ? tensors.position[t] : -1;
   Packed<T, kVec> loaded[kUnroll][2];
 #pragma unroll

@@ -44,8 +44,8 @@ __device__ __forceinline__ void dense(SideBySide<T, kMatrices> x, Other other, T
     return Config::cols ? i / across : divide_by_inverse(i, static_cast<u64>(across_inverse));
   };
 
-  // Processes vectors from + kThreads · u. Issues all loads before the first use. If rows of x lie as those of y do,
-  // each address is the first one plus a constant.
+  // Processes vectors from + kThreads · u. Issues all loads before the first use. If x has the layout of y, each
+  // address is the first one plus a constant.
   const auto process = [&]<int kCount>(u32 from) {
     const u64 begin = u64{from} * kVec;
     const auto place = [&](int u) -> u64 {

@@ -78,7 +78,7 @@ __device__ __forceinline__ void tiled_in_step(Rows<const T> x, Other other, Rows
     const OtherReader other_reader(other.row(first) + column);
     T* const y_vector = y.row(first) + column;
 
-    // Processes rows first + kStep · u for u from `from` on. Issues all loads, the bias's too, before the first use.
+    // Processes rows first + kStep · u for u from `from` on. Issues all loads, also the bias's, before the first use.
     const auto process = [&]<int kCount>(i64 from) {
       typename XReader::Vectors loaded[kCount];
       typename OtherReader::Vectors beside[kBias ? 1 : kCount];

@@ -8,7 +8,7 @@
 
 namespace tilewright::ptx {
 
-// Waits until the preceding kernels have ended and their writes are visible: call before the first read of those.
+// Waits until the preceding kernels have ended and their writes are visible. Call before reading their results.
 __device__ __forceinline__ void grid_dependency_wait() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 
 // Lets the next kernel start once all blocks have called; its grid_dependency_wait still waits for this one's writes.

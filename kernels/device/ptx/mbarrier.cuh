@@ -70,7 +70,7 @@ __device__ __forceinline__ bool mbarrier_try_wait(u64* barrier, u32 parity) {
   return done != 0;
 }
 
-// Waits for the end of the phase with that parity. kCluster also makes visible what other blocks wrote before arriving.
+// Waits for the end of the phase with that parity. kCluster also acquires other blocks' writes.
 template <bool kCluster = false>
 __device__ __forceinline__ void mbarrier_wait(u64* barrier, u32 parity) {
   if constexpr (kCluster) {

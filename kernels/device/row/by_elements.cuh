@@ -18,8 +18,8 @@ __device__ __forceinline__ bool in_step(const Matrix<A>& a, const Matrix<B>& b) 
   return phase_of<kVec>(a.base) == phase_of<kVec>(b.base) && (a.pitch - b.pitch) % kVec == 0;
 }
 
-// Whether in each row the vectors of the first output are vectors of all inputs and outputs too. The same for all
-// threads of the grid.
+// Whether in each row the vectors of the first output are vectors of all inputs and outputs. The same for all threads
+// of the grid.
 template <int kVec, class Op>
 __device__ __forceinline__ bool in_step(const Op& op) {
   const auto& lead = op.tensors.outputs[0];

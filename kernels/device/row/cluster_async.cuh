@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The skeleton of a row op with one cluster per row. Threads copy their vectors of the row to shared memory, then those
-// of the tensors along the columns, such as weights. All copies are in flight at once and take no registers.
+// The skeleton of a row op with one cluster per row. Threads copy their vectors of the row to shared memory, then
+// vectors of the tensors along the columns, such as weights. All copies are in flight at once and take no registers.
 //
 //   shared   | exchange of the warps, padded to 128 bytes | input 0: chunk 0, chunk 1 … | input 1 … | columns … |
 //   chunk    v0 v1 v2 …   vi is the vector of thread i, which alone copies and reads it

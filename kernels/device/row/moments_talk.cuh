@@ -2,7 +2,7 @@
 #pragma once
 
 // The WarpTalk of Moments, which replaces the general one if this is included. Each block first merges its partials:
-// with 16 bytes and a division each, those of up to 256 warps are too many for each warp.
+// with 16 bytes and a division each, partials of up to 256 warps are too many for one warp.
 
 #include "device/row/exchange.cuh"
 #include "device/row/moments.cuh"

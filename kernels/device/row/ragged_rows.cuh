@@ -225,7 +225,7 @@ class RaggedRows {
     if (r < rows_ && has_edge_) out[edge_column_] = from_float<T>(result);
   }
 
-  // Writes the block's sums over rows: those of its groups, in order.
+  // Writes the block's sums over rows: its groups' sums, added in order.
   __device__ __forceinline__ void leave_sums() {
     if (threadIdx.x == 0 && blockIdx.x == 0) *partials_.parts = parts_;
 #pragma unroll

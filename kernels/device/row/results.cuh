@@ -15,7 +15,7 @@ namespace tilewright::row {
 template <class Op, int kVec, bool kRagged, class Index, int kLeastWidth = 0>
 using SpanOf = Span<kVec, kRagged, Index, kRagged && (Op::kColumns > 0) ? margin_of<kVec>() : 0, kLeastWidth>;
 
-// Where a thread reads along the columns of a row of `Op`, and where it writes. A vector is named by its distance from
+// A thread's addresses in a row of `Op`: along the columns, and of the outputs. A vector is named by its distance from
 // the thread's first, in elements, a multiple of kVec.
 template <class Op, int kVec, bool kRagged>
 struct ResultRow {
@@ -37,7 +37,7 @@ struct ResultRow {
     for (int o = 0; o < Op::kOutputs; ++o) outputs[o] = op.tensors.outputs[o].row(r) + column;
   }
 
-  // The elements along the columns for one vector. Load those of several vectors before their stores: loads do not pass
+  // The elements along the columns for one vector. Load them for several vectors before the stores: loads do not pass
   // stores.
   struct Along {
     typename Reader::Vectors columns[at_least_one(Op::kColumns)];

@@ -172,7 +172,7 @@ class RowTalk {
   bool met_ = false;  // whether all blocks of the cluster are known to run
 };
 
-// Makes the compiler widen narrow values again where they are used; it would keep all of them in fp32.
+// Makes the compiler widen narrow values again at each use; it would keep all of them in fp32.
 template <class T, int kVec, int kChunks>
 __device__ __forceinline__ void keep_narrow(Packed<T, kVec> (&vectors)[kChunks]) {
   struct Words {
@@ -334,7 +334,7 @@ class RingRows {
     return pack(zeros);
   }
 
-  // Waits for this thread's copies; if sums are centred, for those of the warp, one lane of which copied the shift.
+  // Waits for this thread's copies; if sums are centred, for all of the warp's: one lane copied the shift.
   template <int kGroupsLeft>
   __device__ static __forceinline__ void wait_for_rows() {
     ptx::cp_async_wait<kGroupsLeft>();
@@ -474,7 +474,7 @@ class RingRows {
     }
   }
 
-  // Writes the block's sums over rows: those of its groups, in order.
+  // Writes the block's sums over rows: its groups' sums, added in order.
   __device__ __forceinline__ void leave_sums() {
     if (threadIdx.x == 0 && blockIdx.x == 0) *partials_.parts = parts_;
 #pragma unroll

@@ -230,7 +230,7 @@ class Staged {
     }
   }
 
-  // Waits for the copies of a stage. With cp.async a thread reads only what it copied itself.
+  // Waits for the copies of a stage. With cp.async a thread reads only its own copies.
   __device__ __forceinline__ void wait(int stage, u32 phase) {
     if constexpr (kBulk) {
       ptx::mbarrier_wait(&header_.full[stage], phase);
