@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // attention: s = scale · q·k, then softcap · tanh(s / softcap), then the mask; o = softmax(s) v, lse = log Σ exp(s).
-// The mask lets query i see key j if, causal, j <= i + sk - sq; window, -left <= j - (i + sk - sq) <= right, -1
-// unlimited. Query head h reads key and value head h / (hq / hkv). A row that sees no key has o = 0 and lse = -inf.
+// Query i sees key j if j <= i + sk - sq (causal) and -left <= j - (i + sk - sq) <= right (window; -1 is unlimited).
+// Query head h reads key and value head h / (hq / hkv). A row that sees no key has o = 0 and lse = -inf.
 //
 //   q [b, sq, hq, d]  k [b, sk, hkv, d]  v [b, sk, hkv, dv]  o [b, sq, hq, dv], each at strides of its own
 //   lse f32 [b, hq, sq]

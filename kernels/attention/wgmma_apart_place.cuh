@@ -3,9 +3,9 @@
 
 // The places of tiles in shared memory in wgmma_apart.cu, and a query barrier for each warpgroup.
 //
-// The ones lie behind the last part of the values, as far from it as that is from the part before. If the three parts
-// of keys, two of values and one of queries are alike, 64 columns of 128 rows, values whose parts lie one or four
-// places apart share the ones, and all fit:
+// The ones lie behind the last part of the values, as far from it as that is from the part before. If keys and queries
+// have three parts, values two, and all parts 64 columns of 128 rows, values whose parts lie one or four places apart
+// share the ones, and all fit:
 //
 //   place    0    1 2 3    4    5    6 7    8     9    10 11 12    13
 //            v₁   k₀       v₁   q    v₀     ones  q    k₁          q

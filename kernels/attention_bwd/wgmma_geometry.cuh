@@ -22,8 +22,8 @@ struct BackwardTiles {
   enum : bool {
     kMasked = Config::causal == "yes" || Config::window == "yes",
     kOrdered = Config::deterministic == "yes",  // sums of dq are in the order of keys
-    // Blocks of a head begin at different queries. Under a mask, a block takes keys that many queries see, then as many
-    // keys that few see.
+    // kShifts: blocks of a head begin at different queries. kPairs: under a mask, a block takes keys that many queries
+    // see, then as many keys that few see.
     kShifts = Config::order == 1 && !kMasked,
     kPairs = Config::order == 1 && kMasked,
     kStores = kOrdered && (kShifts || kPairs),  // the first block that adds to a tile stores
