@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// dx[i] = dy[i] · act'(x[i]) for i in [0, n), where x is what went into the activation; any n ≥ 1, any addresses; dx
-// may be dy itself. Computed in fp32, rounded once.
+// dx[i] = dy[i] · act'(x[i]) for i in [0, n), with x the activation's input; any n ≥ 1, any addresses; dx may be dy
+// itself. Computed in fp32, rounded once.
 //
 // Shared memory: none. sm_80 and later.
 

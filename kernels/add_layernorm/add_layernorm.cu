@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Row norm: with v = x + residual, of each row y = (v - mean) / sqrt(variance + eps) · weight + bias
+// Row norm: with v = x + residual, y = (v - mean) / sqrt(variance + eps) · weight + bias for each row
 //
 //   x, residual, sum, y   rows × cols with row pitches; y may be x, with the same pitch; with store=yes sum gets v
 //                         and may be the residual
 //   weight, bias   cols
 //
-// By the skeletons of device/row: onchip, staged, cluster, streaming. Everything is computed in fp32.
+// By the skeletons of device/row: onchip, staged, cluster, streaming. Computed in fp32.
 
 #include "device/row/norm.cuh"
 #include "device/row/run.cuh"

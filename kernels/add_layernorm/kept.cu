@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Row norm of x + residual by clusters whose threads keep their columns, and the weights of these: device/row/kept.cuh.
+// Row norm of x + residual by clusters whose threads keep their columns and weights: device/row/kept.cuh.
 
 #include "device/row/kept.cuh"
 #include "device/row/norm.cuh"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Row norm: with v = x + residual, of each row y = v / sqrt(mean of v² + eps) · weight
+// Row norm: with v = x + residual, y = v / sqrt(mean of v² + eps) · weight for each row
 //
 //   x, residual, sum, y   rows × cols with row pitches; y may be x, with the same pitch; with store=yes sum gets v
 //                         and may be the residual
 //   weight   cols
 //
-// By the skeletons of device/row: onchip, staged, cluster, streaming. Everything is computed in fp32.
+// By the skeletons of device/row: onchip, staged, cluster, streaming. Computed in fp32.
 
 #include "device/row/norm.cuh"
 #include "device/row/run.cuh"

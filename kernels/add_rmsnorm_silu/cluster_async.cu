@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// silu of the row norm of x + residual by clusters of a row each, brought to shared memory with its weights:
+// silu of the row norm of x + residual by a cluster per row, which copies the row and the weights to shared memory:
 // device/row/cluster_async.cuh.
 
 #include "device/row/cluster_async.cuh"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// silu of the row norm of x + residual by threads that hold a few rows of a phase, and the weights of these:
+// silu of the row norm of x + residual by threads that hold several rows and their columns' weights:
 // device/row/held.cuh.
 
 #include "device/row/held.cuh"

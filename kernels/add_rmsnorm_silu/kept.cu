@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// silu of the row norm of x + residual by clusters whose threads keep their columns, and the weights of these:
-// device/row/kept.cuh.
+// silu of the row norm of x + residual by clusters whose threads keep their columns and weights: device/row/kept.cuh.
 
 #include "device/row/kept.cuh"
 #include "device/row/norm.cuh"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // attention: s = scale · q·k, then softcap · tanh(s / softcap), then the mask; o = softmax(s) v, lse = log Σ exp(s).
-// Query i sees key j where causal: j <= i + sk - sq; window: -left <= j - (i + sk - sq) <= right, -1 unlimited. Query
-// head h reads key and value head h / (hq / hkv). A row that sees no key has o = 0 and lse = -inf.
+// Query i sees key j if j <= i + sk - sq (causal) and -left <= j - (i + sk - sq) <= right (window; -1 is unlimited).
+// Query head h reads key and value head h / (hq / hkv). A row that sees no key has o = 0 and lse = -inf.
 //
 //   q [b, sq, hq, d]  k [b, sk, hkv, d]  v [b, sk, hkv, dv]  o [b, sq, hq, dv], each at strides of its own
 //   lse f32 [b, hq, sq]
 //
-// Here are the reference, by warps that have four rows of queries, and the base: by mma.sync, whatever the call's
-// strides and addresses, and a warp a row where 32 bits do not count its rows and keys.
+// This file has the reference, four rows of queries a warp, and the base: by mma.sync for any strides and addresses, or
+// by a warp per row if 32 bits do not count the rows and keys.
 
 #include "base_tile.cuh"
 #include "reference_rows.cuh"
@@ -32,7 +32,7 @@ __device__ __forceinline__ KeysOfRow keys_of_query(i64 query, i64 queries, i64 k
   return range;
 }
 
-// Of a base with heads of kWidth columns at most.
+// The base for heads of at most kWidth columns.
 template <class Config, int kWidth, class T = typename Config::dtype>
 __device__ __forceinline__ void attend_base_tile(const Tensor<const T>& q, const Tensor<const T>& k,
                                                  const Tensor<const T>& v, const Tensor<T>& o, float* lse, float scale,
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
     });
     return;
   }
-  // A warp a row.
+  // A warp per row.
   const RowScale call{scale, softcap, d, dv};
   const i64 warps = i64{gridDim.x} * Config::num_warps;
   for (i64 row = i64{blockIdx.x} * Config::num_warps + threadIdx.x / kWarpSize; row < b * hq * sq; row += warps) {
@@ -98,7 +98,7 @@ __global__ void attention_reference(const typename Config::dtype* q, const typen
   const RowScale call{scale, softcap, d, dv};
   const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
   const i64 warps = i64{gridDim.x} * (blockDim.x / kWarpSize), parts = ceil_div(sq, i64{kWarpSize});
-  // A warp has up to 32 neighbouring queries of a head, those of them that are sampled.
+  // A warp takes the sampled ones of 32 neighbouring queries of a head.
   for (i64 part = i64{blockIdx.x} * (blockDim.x / kWarpSize) + threadIdx.x / kWarpSize; part < b * hq * parts;
        part += warps) {
     const i64 of_heads = part / parts, batch = of_heads / hq, head = of_heads % hq, key_head = head / (hq / hkv);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A base's block of queries: the warps and tiles of mma.cu for rows at any address and heads of any width up to kWidth,
-// 128 or 256. A block has 64 rows of a head and 4 warps. It copies by cp.async where each row starts at a multiple of
-// 16 bytes, else element by element.
+// A base's block of queries: the warps and tiles of mma.cu for rows at any address and heads of up to kWidth columns,
+// 128 or 256. A block has 64 rows of a head and 4 warps. It copies by cp.async if each row starts at a multiple of 16
+// bytes, else element by element.
 //
-// Shared memory: 80 KiB where kWidth is 128, 96 KiB where it is 256.
+// Shared memory: 80 KiB if kWidth is 128, 96 KiB if it is 256.
 
 #include "mma.cu"
 
@@ -13,7 +13,7 @@ namespace tilewright::attention {
 
 enum : int { kBaseRows = 64 };
 
-// The config that mma.cu's pieces take; rows start at multiples of kVector bytes.
+// The config of mma.cu's pieces; rows start at multiples of kVector bytes.
 template <class Config, int kWidth, int kVector>
 struct BaseTile : Config {
   enum : int {
@@ -54,7 +54,7 @@ __device__ __forceinline__ bool rows_start_at_multiples_of(const Tensor<T>& tens
   return (reinterpret_cast<u64>(tensor.data) | static_cast<u64>(strides)) % kBytes == 0;
 }
 
-// Calls work(BaseTile) with the tile that fits the tensors.
+// Calls work(BaseTile) with the tile for the tensors' alignment.
 template <class Config, int kWidth, class T, class Work>
 __device__ __forceinline__ void with_base_tile(const Tensor<const T>& q, const Tensor<const T>& k,
                                                const Tensor<const T>& v, const Tensor<T>& o, const Work& work) {

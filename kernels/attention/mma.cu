@@ -6,10 +6,10 @@
 //   vec = 16   rows of q, k and v start at multiples of 16 bytes, those of o at multiples of 4
 //   vec = 2    any address
 //
-// A block has block_m rows of a head (or of a few packed heads), a warp 16 of them, and goes through the keys that they
-// see, block_n at a time. In registers are its scores, which become weights, and its results.
+// A block has block_m rows of a head (or of a few packed heads), a warp 16 of them. It goes through the keys that they
+// see, block_n at a time. Registers hold a warp's scores, which become weights, and its results.
 //
-//   copies    k₁ v₁ │ k₂        │ v₂      │ k₃        │ v₃      │ …      while the block before is multiplied
+//   copies    k₁ v₁ │ k₂        │ v₂      │ k₃        │ v₃      │ …      while the previous block is multiplied
 //   warp            │ q k₁ᵀ     │ p₁ v₁   │ q k₂ᵀ     │ p₂ v₂   │
 //                   │   softmax           │   softmax
 //
@@ -88,7 +88,7 @@ struct MmaArguments {
   i32 columns, columns_v;  // d and dv
 };
 
-// What a warp makes of a block's rows.
+// A warp's work on a block's rows.
 template <class Config>
 struct MmaWarp {
   using G = MmaGeometry<Config>;
@@ -116,7 +116,7 @@ struct MmaWarp {
     }
   }
 
-  // From raw scores to weights; results so far follow the bases.
+  // Turns raw scores into weights, and rescales the results so far to the new bases.
   __device__ __forceinline__ void weigh_scores(float (&scores)[G::kScores], const Problem& problem, const Scale& scale,
                                                const Work& work, i32 block) {
     change_scores<G::kSoftcap>(scores, scale);
@@ -129,7 +129,7 @@ struct MmaWarp {
     weigh<G::kLse, false, 0, G::kScores>(rows, scores, scale.factor);
   }
 
-  // results += weights · v, with the sums of the weights as they are multiplied.
+  // results += weights · v; adds up the weights as rounded for the product.
   __device__ __forceinline__ void add_values(const float (&scores)[G::kScores], const unsigned char* v) {
 #pragma unroll
     for (int step = 0; step < G::kStepsV; ++step) {
@@ -146,7 +146,7 @@ struct MmaWarp {
     }
   }
 
-  // o and lse of the two rows of a thread.
+  // Stores o and lse of the thread's two rows.
   __device__ __forceinline__ void store(const MmaArguments<Config>& arguments, const Problem& problem, const Work& work,
                                         const Scale& scale) const {
     const auto of_row = [](float sum) {
@@ -181,7 +181,7 @@ struct MmaWarp {
   }
 
  private:
-  // −inf where a row does not see a key; blocks that all of the warp's rows see whole are left as they are.
+  // Sets scores to −inf where a row does not see a key; skips blocks that all of the warp's rows see whole.
   __device__ __forceinline__ void mask(float (&scores)[G::kScores], const Problem& problem, i32 first_row,
                                        i32 block) const {
     const i32 warp_row = first_row + warp * G::kWarpRows;
@@ -201,7 +201,7 @@ struct MmaWarp {
   }
 };
 
-// A block's piece of work.
+// Computes a block's piece of work.
 template <class Config>
 __device__ __forceinline__ void run_mma(const MmaArguments<Config>& arguments, const Problem& problem,
                                         const Scale& scale, const Work& work) {
@@ -230,7 +230,7 @@ __device__ __forceinline__ void run_mma(const MmaArguments<Config>& arguments, c
         [&](int row) { return arguments.v.at(work.batch, key + row, key_head); });
   };
 
-  // Queries and keys are one group of copies, values another.
+  // Copy queries and keys as one group, values as another.
   load_queries();
   load_keys(work.first_block, 0);
   ptx::cp_async_commit();
@@ -248,7 +248,7 @@ __device__ __forceinline__ void run_mma(const MmaArguments<Config>& arguments, c
   for (i32 block = work.first_block; block <= work.last_block; ++block, stage ^= 1) {
     const bool is_last = block == work.last_block;
 
-    // These keys have come, and those before them have been read by all: the next ones take their place.
+    // These keys have arrived, and all threads have read the keys before them: start the next copy.
     ptx::cp_async_wait<1>();
     __syncthreads();
     if (!is_last) load_keys(block + 1, stage ^ 1);
@@ -257,7 +257,7 @@ __device__ __forceinline__ void run_mma(const MmaArguments<Config>& arguments, c
     warp.score(scores, storage.q, storage.k[stage]);
     warp.weigh_scores(scores, problem, scale, work, block);
 
-    // And so for values.
+    // The same for values.
     ptx::cp_async_wait<1>();
     __syncthreads();
     if (!is_last) load_values(block + 1, stage ^ 1);
@@ -280,7 +280,7 @@ __global__ void __launch_bounds__(tilewright::attention::MmaGeometry<Config>::kT
   using namespace tilewright;
   using namespace tilewright::attention;
   using G = MmaGeometry<Config>;
-  // The longest pieces of a causal problem come first; of another one, those that share keys stand together.
+  // The longest pieces of a causal problem come first; of any other, pieces that share keys are adjacent.
   const i64 sections = G::kCausal ? 1 : b * (hq / G::kPack);
   const Problem problem = make_problem(b, hq, hkv, sq, sk, left, right, sections);
   const MmaArguments<Config> arguments{{q, q_batch, q_token, q_head},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Tiles of the mma kernel of attention in shared memory, and their copies. A tile lies in parts of 64 columns (128
-// bytes) of all of its rows. Unit u of row r of a part, 16 bytes, lies at place u ^ r % 8 of the row: 8 lanes that go
+// Tiles of attention's mma kernel in shared memory, and their copies. A tile consists of parts of 64 columns (128
+// bytes) of all its rows. Unit u (16 bytes) of row r of a part lies at place u ^ r % 8 of the row: 8 lanes that read
 // down a column of units meet 8 different groups of banks.
 
 #include "device/convert.cuh"
@@ -19,7 +19,7 @@ struct MmaTile {
   enum : int {
     kRowBytes = 128,
     kUnitElements = 8,
-    kUnits = kColumns / kUnitElements,  // of a row
+    kUnits = kColumns / kUnitElements,  // per row
     kUnitsOfPart = 8,
     kParts = (kUnits + kUnitsOfPart - 1) / kUnitsOfPart,
     kBytes = kRows * kParts * kRowBytes,
@@ -29,8 +29,8 @@ struct MmaTile {
     return (unit / kUnitsOfPart * kRows + row) * kRowBytes + ((unit ^ row) & (kUnitsOfPart - 1)) * 16;
   }
 
-  // Copies rows 0 … rows - 1, and zeros for missing rows and columns. `from(row)` is where a row starts, at a multiple
-  // of kVec bytes: of 16, copied asynchronously, or of one element.
+  // Copies rows 0 … rows - 1, and zeros for missing rows and columns. `from(row)` is the start of a row, at a multiple
+  // of kVec bytes: 16, copied asynchronously, or one element.
   template <int kVec, int kThreads, class From>
   __device__ static __forceinline__ void load(unsigned char* tile, int rows, int columns, int thread, From from) {
 #pragma unroll
@@ -52,17 +52,17 @@ struct MmaTile {
     }
   }
 
-  // Loads mma's first operand: 16 rows from `row` on, step `step` of the columns.
+  // Loads mma's A: 16 rows from `row` on, step `step` of the columns.
   __device__ static __forceinline__ void load_a(u32 (&to)[4], const unsigned char* tile, int row, int step, int lane) {
     const int matrix = lane / 8;
     ptx::ldmatrix_x4(to, tile + place(row + matrix % 2 * 8 + lane % 8, step * 2 + matrix / 2));
   }
-  // Loads its second operand for 16 rows of the tile, which are columns of the product: two fragments.
+  // Loads mma's B for 16 rows of the tile, which are columns of the product: two fragments.
   __device__ static __forceinline__ void load_b(u32 (&to)[4], const unsigned char* tile, int row, int step, int lane) {
     const int matrix = lane / 8;
     ptx::ldmatrix_x4(to, tile + place(row + matrix / 2 * 8 + lane % 8, step * 2 + matrix % 2));
   }
-  // Loads its second operand where rows of the tile are summed over: 16 of them, and 16 columns from 16 · group on.
+  // Loads mma's B if rows of the tile are summed over: 16 rows, and 16 columns from 16 · group on.
   __device__ static __forceinline__ void load_b_transposed(u32 (&to)[4], const unsigned char* tile, int row, int group,
                                                            int lane) {
     const int matrix = lane / 8;
@@ -70,7 +70,7 @@ struct MmaTile {
   }
 };
 
-// sums += a · b for 16 rows and twice 8 columns, of which b has the two fragments.
+// sums += a · b for 16 rows and twice 8 columns; b has two fragments.
 template <class T>
 __device__ __forceinline__ void multiply_16(float* sums, const u32 (&a)[4], const u32 (&b)[4]) {
 #pragma unroll

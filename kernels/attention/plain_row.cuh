@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Attention of one query over keys `first` … `last` - 1 as it is defined, by a warp: for bases and references of the
-// ops of attention. key(j) and value(j) give where a row starts; columns are neighbours, 256 of them at most.
+// Attention of one query over keys `first` … `last` - 1 by its definition, by a warp: for bases and references of the
+// attention ops. key(j) and value(j) give the start of a row, whose columns are contiguous, at most 256.
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
@@ -16,7 +16,7 @@ struct RowScale {
   i64 columns, columns_v;
 };
 
-// The warp's part of the work, in fp32, key after key. A lane has its columns of the row in registers, kMost at most.
+// In fp32, key after key. A lane has its columns of the row in registers, at most kMost.
 template <class Config, int kMost, class T, class Key, class Value>
 __device__ __forceinline__ void attend_columns(const RowScale& call, const T* query, const Key& key, const Value& value,
                                                i64 first, i64 last, T* o, float* lse) {
@@ -72,8 +72,8 @@ __device__ __forceinline__ void attend_plainly(const RowScale& call, const T* qu
   }
 }
 
-// In fp64: a lane a key for scores and a lane a few columns for results; the largest score first, so that nothing is
-// rescaled.
+// In fp64: a lane per key for scores, a few columns per lane for results. The largest score is found first, so nothing
+// is rescaled.
 template <class Config, class T, class Key, class Value>
 __device__ __forceinline__ void attend_in_doubles(const RowScale& call, const T* query, const Key& key,
                                                   const Value& value, i64 first, i64 last, double* o, double* lse) {

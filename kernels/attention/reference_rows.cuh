@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Attention in fp64, for references. A warp has four rows of queries and eight keys at a time, so that a key is loaded
-// once for four rows. A lane has every 32nd column of all of them, and one score of the 32:
+// Attention in fp64, for references. A warp takes four rows of queries and eight keys at a time, so a key is loaded
+// once for four rows. A lane has every 32nd column of all of them, and one of the 32 scores:
 //
-//   lane 8 · row + key  ◀── Σ over columns, by exchanges that halve what is left: 16, 8, 4, 2, 1 scores a lane
+//   lane 8 · row + key  ◀── Σ over columns, by exchanges that halve a lane's scores: 16, 8, 4, 2, 1
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
@@ -21,7 +21,7 @@ struct ReferenceRows {
   double* o[kReferenceRows];
   double* lse[kReferenceRows];
   i64 first[kReferenceRows], last[kReferenceRows];
-  int count;  // of them, at least one
+  int count;  // rows in use, at least one
 };
 
 template <class Config, int kMost, class T, class Key, class Value>
@@ -46,7 +46,7 @@ __device__ __forceinline__ void attend_columns_in_doubles(const RowScale& call, 
       sums[r][i] = 0.0;
     }
   }
-  // The largest score so far of the lane's row, and the sum of its own keys' weights relative to that.
+  // The largest score so far of the lane's row, and the sum of its own keys' weights relative to it.
   double largest = kNone, sum = 0.0;
 #pragma unroll 1
   for (i64 first = begin; first < end; first += kKeys) {
@@ -126,7 +126,7 @@ __device__ __forceinline__ void attend_columns_in_doubles(const RowScale& call, 
   }
 }
 
-// A warp calls. key(j) and value(j) give where a row starts; columns are neighbours, 256 of them at most.
+// A warp calls. key(j) and value(j) give the start of a row, whose columns are contiguous, at most 256.
 template <class Config, class T, class Key, class Value>
 __device__ __forceinline__ void attend_rows_in_doubles(const RowScale& call, const ReferenceRows<T>& rows,
                                                        const Key& key, const Value& value) {

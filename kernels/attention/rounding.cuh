@@ -7,14 +7,14 @@
 
 namespace tilewright::attention {
 
-// Two neighbours, rounded.
+// Rounds two neighbours.
 template <class T>
 __device__ __forceinline__ u32 round_pair(float low, float high) {
   const float pair[2] = {low, high};
   return __builtin_bit_cast(u32, from_float<T>(pair));
 }
 
-// The two, as floats, added to a sum.
+// Adds both elements of a pair to a sum.
 template <class T>
 __device__ __forceinline__ float add_pair(float sum, u32 pair) {
   float values[2];
@@ -22,7 +22,7 @@ __device__ __forceinline__ float add_pair(float sum, u32 pair) {
   return sum + values[0] + values[1];
 }
 
-// Weights of the step'th 16 keys as mma and wgmma take them, from scores that lie as either leaves them.
+// Rounds the weights of step `step`, 16 keys, to an operand of mma or wgmma, from scores in the layout of either.
 template <class T, int kScores>
 __device__ __forceinline__ void round_step(u32 (&weights)[4], const float (&scores)[kScores], int step) {
 #pragma unroll

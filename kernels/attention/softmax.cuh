@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The running softmax of two rows a thread, on scores as wgmma leaves them. In warp w, lane l, with g = l / 4 and
+// The running softmax of two rows a thread, on scores in wgmma's layout. In warp w, lane l, with g = l / 4 and
 // t = l % 4, scores 4j and 4j + 1 are of row 16w + g, scores 4j + 2 and 4j + 3 of row 16w + g + 8, both of keys 8j + 2t
 // and 8j + 2t + 1 of the block.
 //
 //   weight = 2^(factor · score − factor · base − 3)
 //
-// Weights are floating point: any base serves that keeps them within the dtype. The row's largest score need not be
-// known. It is looked for
+// A row's base is any score that keeps the weights within the dtype. It need not be the row's largest score, for which
+// a thread searches
 //
-//   keep_base = 0   in every block; the base follows where weights would exceed 8 times that of the base
+//   keep_base = 0   in all blocks; the base follows if a weight would exceed 8 times that of the base
 //   keep_base = 1   in the first block of a piece. Later blocks keep the base. A weight of 2 or more, 16 times that of
-//                   the base, becomes the base: all that was added up is scaled down. Beyond 2^100 the block is done
-//                   again, and its largest scores are looked for. One bit of a weight says whether it is 2 or more, and
-//                   bits are gathered two to four weights an instruction
+//                   the base, becomes the base, and all sums are scaled down. Beyond 2^100 the block is computed again,
+//                   with a search. One bit of a weight says whether it is 2 or more; an instruction gathers the bits of
+//                   two to four weights
 //
-// Weights are rounded before they are multiplied. Where one key has nearly all the weight of its row, the result is off
-// by that weight's rounding. So a weight far above the others becomes the base, whose rounding is exact, and results
-// are divided by the sum of rounded weights:
+// Weights are rounded before they are multiplied. If one key has nearly all the weight of its row, the result is off by
+// that weight's rounding. So a weight far above the others becomes the base, whose rounding is exact, and results are
+// divided by the sum of the rounded weights:
 //
 //   ones = 0        a thread adds them up
 //   ones = 1        the product does, by a column of ones beside the values (wgmma_multiply.cuh)
 //
-// lse needs the sum of exact weights, which a thread adds up besides.
+// lse needs the sum of exact weights, which a thread adds up as well.
 //
-// A thread's sums are over its own keys; the four lanes of a row add up at the end.
+// A thread's sums are over its own keys; the four lanes of a row are added at the end.
 
 #include "device/config.cuh"
 #include "device/ptx/math.cuh"
@@ -39,16 +39,16 @@ inline constexpr float kOfBase = 0.125f, kLogOfBase = -3.0f;  // the weight of t
 struct Rows {
   float base[2];
   float sum[2];
-  float rounded_sum[2];  // of the weights as they are multiplied; ones = 0
-  u32 bits;              // that any of the gathered weights has
+  float rounded_sum[2];  // of the rounded weights; ones = 0
+  u32 bits;              // of all gathered weights, or'ed
 };
 
 __device__ __forceinline__ Rows fresh_rows() { return {{-kInfinity, -kInfinity}, {0.0f, 0.0f}, {0.0f, 0.0f}, 0}; }
 
 // How scores become exponents of 2.
 struct Scale {
-  float before;  // on raw scores, where they are changed at all: softcap's, or the sign
-  float factor;  // ≥ 0, and not 0, so that a masked score stays −inf
+  float before;  // factor of raw scores: softcap's, or the sign
+  float factor;  // > 0, so that a masked score stays −inf
 };
 
 template <bool kSoftcap>
@@ -61,7 +61,7 @@ __device__ __forceinline__ Scale make_scale(float scale, float softcap) {
 template <bool kSoftcap, int kScores>
 __device__ __forceinline__ void change_scores(float (&scores)[kScores], const Scale& scale) {
   if constexpr (kSoftcap) {
-    // tanh x = 1 − 2 / (1 + e^2x), exact to fp32's rounding of 1. Near 0, where that is much of it, the series.
+    // tanh x = 1 − 2 / (1 + e^2x), exact to fp32's rounding of 1; near 0, where that rounding is large, the series.
     constexpr float kNear = 0.1f;
 #pragma unroll
     for (int i = 0; i < kScores; ++i) {
@@ -77,7 +77,7 @@ __device__ __forceinline__ void change_scores(float (&scores)[kScores], const Sc
   }
 }
 
-// −inf for keys outside first … end of each of the two rows, as seen from the thread's first key.
+// Sets scores of keys outside [first, end) of each of the two rows to −inf. Keys count from the thread's first.
 template <bool kHasFirst, int kScores>
 __device__ __forceinline__ void mask_scores(float (&scores)[kScores], const i32 (&first)[2], const i32 (&end)[2]) {
 #pragma unroll
@@ -92,7 +92,7 @@ __device__ __forceinline__ void mask_scores(float (&scores)[kScores], const i32 
 // The block's largest score of each row.
 template <int kScores>
 __device__ __forceinline__ void largest_of_rows(float (&top)[2], const float (&scores)[kScores]) {
-  // Four chains a row: one alone would wait for itself.
+  // Four chains a row: one would wait for its own latency.
   constexpr int kChains = 4;
   float tops[2][kChains];
 #pragma unroll
@@ -109,12 +109,12 @@ __device__ __forceinline__ void largest_of_rows(float (&top)[2], const float (&s
   }
 }
 
-// Moves the bases where a block's scores ask for it. Returns whether the warp's bases have moved: the caller then
-// multiplies sums over earlier blocks by `rescale`.
+// Raises the bases if a block's scores need it. Returns whether the warp's bases have moved: the caller then multiplies
+// sums over earlier blocks by `rescale`.
 template <int kScores>
 __device__ __forceinline__ bool raise_bases(Rows& rows, const float (&scores)[kScores], float (&rescale)[2],
                                             float factor) {
-  constexpr float kSlack = 3.0f;  // of logarithms to base 2
+  constexpr float kSlack = 3.0f;  // in logarithms to base 2
   float top[2];
   largest_of_rows(top, scores);
   bool rises = (top[0] - rows.base[0]) * factor > kSlack || (top[1] - rows.base[1]) * factor > kSlack;
@@ -137,7 +137,7 @@ __device__ __forceinline__ bool has_unset(const Rows& rows) {
   return __any_sync(kFullMask, rows.base[0] == -kInfinity || rows.base[1] == -kInfinity);
 }
 
-// Whether any of the warp's gathered weights is 2 or more, or no number: in fp32, or rounded in pairs.
+// Whether any of the warp's gathered weights is 2 or more, or NaN: in fp32, or rounded in pairs.
 __device__ __forceinline__ bool has_large(const Rows& rows, u32 rounded) {
   constexpr u32 kTwo = 0x40000000u, kTwoOfPair = 0x40004000u;  // set in a float, a bf16 and an f16 from 2 on
   return __any_sync(kFullMask, (rows.bits & kTwo) != 0 || (rounded & kTwoOfPair) != 0);
@@ -149,8 +149,8 @@ __device__ __forceinline__ bool is_negative(const Rows& rows) {
   return kSums ? rows.sum[0] + rows.sum[1] < 0.0f : static_cast<i32>(rows.bits) < 0;
 }
 
-// Makes the block's largest weight of a row the base, where it is 2 or more; the caller multiplies the rest by
-// `rescale`. Returns false where weights of the warp have left fp32, or nearly: then nothing is done.
+// Makes the block's largest weight of a row the base if it is 2 or more; the caller multiplies the rest by `rescale`.
+// Returns false, and does nothing, if weights of the warp have overflowed fp32, or nearly.
 template <int kScores>
 __device__ __forceinline__ bool lower_weights(Rows& rows, float (&weights)[kScores], float (&rescale)[2],
                                               float factor) {
@@ -171,7 +171,7 @@ __device__ __forceinline__ bool lower_weights(Rows& rows, float (&weights)[kScor
   return true;
 }
 
-// Turns scores kFirst … kEnd into weights. Adds them up with kSums, and gathers their bits with kBits.
+// Turns scores kFirst … kEnd - 1 into weights. kSums adds them up, kBits gathers their bits.
 template <bool kSums, bool kBits, int kFirst, int kEnd, int kScores>
 __device__ __forceinline__ void weigh(Rows& rows, float (&scores)[kScores], float factor) {
   float shift[2];

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // attention on Hopper's tensor cores: o = softmax(mask(scale · q kᵀ)) v, and lse. Two warps copy queries, keys and
-// values into rings by tensor maps; each warpgroup of consumers has 64 rows, and in registers their scores, weights and
-// results. A column of ones beside the values has the product add up the weights. Blocks stay and take piece after
-// piece. docs/kernels/attention.md.
+// values into rings by tensor maps. Each consumer warpgroup has 64 rows, with their scores, weights and results in
+// registers. A column of ones beside the values makes the product add up the weights. Blocks are persistent and take
+// piece after piece. docs/kernels/attention.md.
 //
 //   map_q  [d, hq, sq, b], boxes of 128 bytes × pack × block_m / pack × 1
 //   map_k  [d, hkv, sk, b], map_v  [dv, hkv, sk, b], boxes of 128 bytes × 1 × block_n × 1; all swizzled by 128 bytes

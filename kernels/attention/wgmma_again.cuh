@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A block's scores once more, by one warp for its own 16 rows, from queries and keys that still lie in shared memory.
-// It serves the rare block whose scores are so far above earlier ones that its weights have left fp32 (softmax.cuh),
-// and is slow and short.
+// Computes a block's scores again, by one warp for its own 16 rows, from queries and keys that are still in shared
+// memory. It serves the rare block whose scores are so far above earlier ones that its weights leave fp32
+// (softmax.cuh): short code, and slow.
 
 #include "mma_tile.cuh"
 #include "wgmma_geometry.cuh"
 
 namespace tilewright::attention {
 
-// `q` is the warp's first row. The result lies as wgmma leaves it.
+// `q` is the warp's first row. Scores get wgmma's layout.
 template <class Config>
 __device__ __forceinline__ void score_again(float (&scores)[Geometry<Config>::kScores], const unsigned char* q,
                                             const unsigned char* k, int lane) {

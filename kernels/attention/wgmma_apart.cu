@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// attention on Hopper's tensor cores for heads so wide that a block has room for the queries of one piece: as wgmma.cu,
-// but each warpgroup has barriers of queries of its own. While one waits for the next queries, and stores, the tensor
-// cores are the other's. Tiles lie so that keys of 192 columns have blocks of 128 beside a column of ones
+// attention on Hopper's tensor cores for heads so wide that a block has room for the queries of one piece. As wgmma.cu,
+// but each warpgroup has query barriers of its own: while one waits for its next queries and stores, the other has the
+// tensor cores. Tiles are placed so that keys of 192 columns have blocks of 128 beside a column of ones
 // (wgmma_apart_place.cuh).
 //
 //   map_q  boxes of 128 bytes × pack × 64 / pack × 1, the rows of a warpgroup; all else as in wgmma.cu
@@ -13,7 +13,7 @@
 
 namespace tilewright::attention {
 
-// A warpgroup's products and rings, where its queries have barriers of their own.
+// A warpgroup's products and rings, with query barriers of its own.
 template <class Config>
 struct Multiplier<Apart<Config>> : Multiplier<Placed<Config>> {
   using Base = Multiplier<Placed<Config>>;
@@ -32,8 +32,8 @@ struct Multiplier<Apart<Config>> : Multiplier<Placed<Config>> {
   }
 };
 
-// A piece's first keys do not wait for queries, a warpgroup's queries do not wait for the other warpgroups, and L2 is
-// asked for them a block of keys ahead. A block takes its next piece as late as it can (wgmma_load.cuh). A box of
+// A piece's first keys do not wait for queries, and a warpgroup's queries do not wait for other warpgroups; L2
+// prefetches them a block of keys ahead. A block takes its next piece as late as it can (wgmma_load.cuh). A box of
 // `map_q` has the rows of a warpgroup.
 template <class Config>
 __device__ __forceinline__ void load_own_queries_and_keys(typename Geometry<Config>::Storage& storage,
@@ -122,7 +122,7 @@ struct ApartPieces : DensePieces<Config> {
     constexpr int kWarps = G::kWarpgroup / kWarpSize;
     for (int warpgroup = 0; warpgroup < G::kConsumers; ++warpgroup) {
       ptx::mbarrier_init(&storage.full_own_q[warpgroup], 1);
-      // The first warpgroup's: and the warp that copies values.
+      // The first warpgroup's also counts the warp that copies values.
       ptx::mbarrier_init(&storage.empty_own_q[warpgroup], warpgroup == 0 ? kWarps + 1 : kWarps);
     }
   }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A block of the wgmma kernel: two warps copy, each warpgroup of consumers has 64 rows. A consumer's products run while
-// it works on the scores of another block of keys:
+// A block of the wgmma kernel: two warps copy, each consumer warpgroup has 64 rows. A consumer's products run while it
+// works on the scores of another block of keys:
 //
 //   tensor cores   q k₁ᵀ │ q k₂ᵀ  p₁ v₁ │ q k₃ᵀ  p₂ v₂ │ …
 //   consumer             │ softmax 2    │ softmax 3     │
 //
-// and the first block of the next piece follows the last one of a piece in the same way.
+// The first block of the next piece follows the last one of a piece in the same way.
 //
-// `Pieces` gives the work, of one problem (wgmma_dense.cuh) or of many sequences (attention_varlen). With its
+// `Pieces` supplies the work, of one problem (wgmma_dense.cuh) or of many sequences (attention_varlen). With its
 // kEndsFirst (wgmma_wide.cu) queries have one stage, and a piece's last product starts before the wait for the next
 // queries:
 //
@@ -36,19 +36,19 @@
 
 namespace tilewright::attention {
 
-// Named barriers: one of turns for each warpgroup, and one of all consumers.
+// Named barriers: a turn for each warpgroup, and one of all consumers.
 inline constexpr u32 kTurn = 1, kAllConsumers = 5;
 
-// Runs a warpgroup, piece after piece. `pieces` tells the problem and the output of a piece by its number.
+// Runs a warpgroup, piece after piece. `pieces` gives the problem and the output of a piece by its number.
 template <class Config, class Pieces>
 __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& storage, const Pieces& pieces,
                                         const Scale& scale, int warpgroup, int thread) {
   using G = Geometry<Config>;
   using T = typename G::T;
   constexpr u32 kPair = 2 * G::kWarpgroup;
-  // Whether the end of a piece has products of its own in the code, which is faster without a mask.
+  // Whether a piece's end has its own copy of the products in the code, which is faster without a mask.
   constexpr bool kOwnProducts = Pieces::kEndsFirst && !G::kSkips;
-  // Computed where they are needed: the loop has no registers to spare for values that are needed once a piece.
+  // Computed where needed: the loop has no registers to spare for values needed once a piece.
   const auto lane = [&] { return ptx::opaque(thread) % kWarpSize; };
   const auto warp_row = [&] { return warpgroup * G::kWarpgroupRows + ptx::opaque(thread) / kWarpSize * 16; };
   const auto own_row = [&] { return warp_row() + lane() / 4; };
@@ -69,7 +69,7 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
                          lane());
     }
   };
-  // Ends the piece before.
+  // Ends the previous piece.
   const auto end_piece = [&](Rows& ended) {
     const Work& work = multiplier.work_before();
     const u32 before = multiplier.piece - 1;
@@ -86,8 +86,8 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
 #pragma unroll
     for (int i = 0; i < G::kResults; ++i) results[i] *= rescale[i / 2 % 2];
   };
-  float rounded[2];  // sums of the block's weights after that
-  u32 large;         // bits of those whose bits were not gathered before
+  float rounded[2];  // sums of the block's rounded weights
+  u32 large;         // bits of the weights not gathered before
   const auto round_weights = [&] {
     rounded[0] = rounded[1] = 0.0f;
     large = 0;
@@ -106,8 +106,8 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
     rows.rounded_sum[1] += rounded[1];
   };
 
-  // Blocks that are for other warpgroups alone: a turn each. The rings that go through them are copies: the compiler
-  // then sees that all lanes have the same stage of the others, and keeps descriptors in uniform registers.
+  // Blocks for other warpgroups alone take a turn each. Their rings are copies: the compiler then sees that all lanes
+  // have the same stage of the others, and keeps descriptors in uniform registers.
   const auto skip_keys = [&](i32 blocks) {
     if constexpr (G::kSkips) {
       Multiplier<Config> passing = multiplier;
@@ -133,7 +133,7 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
       }
     }
   };
-  // The values of a block are one turn behind the keys of the next one.
+  // A block's values are one turn behind the next block's keys.
   const auto find_values = [&] {
     if constexpr (G::kSkips) multiplier.values = multiplier.before(multiplier.keys);
   };
@@ -152,7 +152,7 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
     if constexpr (G::kPingPong) ptx::barrier_arrive(next_turn, kPair);
   };
 
-  // The first block of the first piece.
+  // Begin with the first block of the first piece.
   multiplier.wait_queries();
   if (multiplier.work().is_end) return;
   i32 skipped = walk.begin(pieces.problem(multiplier.piece), multiplier.work(), warp_row());
@@ -174,7 +174,7 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
   round_weights();
   add_rounded();
 
-  // The weights of a block are ready; the scores of the next one, of this piece or another, come first.
+  // The weights of a block are ready; start with the scores of the next one, of this piece or another.
   bool accumulate = false;
   while (true) {
     const bool ends_piece = walk.is_last();
@@ -202,7 +202,7 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
       }
     }
 
-    // Products, and the wait for those of scores.
+    // Start the products, and wait for the scores.
     if constexpr (!kOwnProducts) {
       if (Pieces::kEndsFirst && ends_piece) {
         start_scores();
@@ -216,9 +216,9 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
       }
     }
 
-    // Softmax, under the second product: as much of it as takes that long. A block that is not looked at first may have
-    // to be done again, and keeps its keys (and queries, if the next ones do not wait for their place) until it is
-    // clear that it need not.
+    // Compute the softmax under the second product, as much of it as takes that long. A block without a search may have
+    // to be computed again, and keeps its keys (and queries, if they have several stages) until it is clear that it
+    // need not.
     ptx::wgmma_settle(scores);
     const bool is_last = walk.is_last();
     const bool is_seen = !G::kKeepBase || ends_piece || is_unset || (G::kQueryStages == 1 && is_last);
@@ -231,10 +231,10 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
       moved = raise_bases(rows, scores, rescale, scale.factor);
       if constexpr (G::kKeepBase) is_unset = has_unset(rows);
     }
-    // In case that the block is done again; nothing has to be rescaled then so far.
+    // Save the sums in case the block is computed again; nothing needs rescaling so far.
     if (!is_seen) rescale[0] = rows.sum[0], rescale[1] = rows.sum[1];
     weigh<G::kLse, !G::kLse, 0, G::kLead>(rows, scores, scale.factor);
-    // A branch on what never happens keeps these weights before the wait, where the compiler would not leave them.
+    // A branch that is never taken keeps these weights before the wait; the compiler would move them behind it.
     const bool is_never = is_negative<G::kLse>(rows);
     if constexpr (G::kLse || !G::kOnes) {
       if (ends_piece || is_never) end_piece(ended);
@@ -242,7 +242,7 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
       __trap();
     }
 
-    // The results so far.
+    // Wait for the results so far.
     ptx::wgmma_settle(scores);
     ptx::wgmma_wait<0>();
     ptx::wgmma_settle(results);
@@ -275,7 +275,7 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
     accumulate = !ends_piece;
   }
 
-  // The last block of the last piece.
+  // End with the last block of the last piece.
   if constexpr (!Pieces::kEndsFirst) start_results(accumulate);
   end_piece(rows);
   ptx::wgmma_wait<0>();
@@ -283,8 +283,8 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
   store_piece(rows);
 }
 
-// All consumers write the column of ones beside the values of each stage, while the first copies are on their way. The
-// ones stay, since copies fill only the place in front of them.
+// All consumers write the column of ones beside the values of each stage, while the first copies are in flight. The
+// ones stay: copies fill only the place before them.
 template <class Config>
 __device__ __forceinline__ void place_ones(typename Geometry<Config>::Storage& storage, int thread) {
   using G = Geometry<Config>;
@@ -299,18 +299,18 @@ __device__ __forceinline__ void place_ones(typename Geometry<Config>::Storage& s
   ptx::barrier_sync(kAllConsumers, kConsumerThreads);
 }
 
-// Runs a block: `pieces` copies, by the first two warps, the tiles that the consumers multiply.
+// Runs a block: by `pieces` the first two warps copy the tiles that the consumers multiply.
 template <class Config, class Pieces>
 __device__ __forceinline__ void run(typename Geometry<Config>::Storage& storage, const TensorMap& map_q,
                                     const TensorMap& map_k, const TensorMap& map_v, const Pieces& pieces,
                                     const Scale& scale) {
   using G = Geometry<Config>;
   const int thread = static_cast<int>(threadIdx.x);
-  // The same in all lanes, and known to be.
+  // The shuffle tells the compiler that all lanes have the same value.
   const int warpgroup = __shfl_sync(kFullMask, thread / G::kWarpgroup, 0);
   constexpr int kWarps = G::kWarpgroup / kWarpSize;
 
-  // The rings.
+  // Initialise the rings' barriers.
   if (thread == 0) {
     ptx::prefetch_map(map_q);
     ptx::prefetch_map(map_k);

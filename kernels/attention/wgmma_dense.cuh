@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The pieces of one problem and a block's work, which several kernels share (docs/kernels/attention.md).
+// The pieces of one problem, and a block's work, which several kernels share (docs/kernels/attention.md).
 
 #include "device/shared.cuh"
 #include "wgmma_consume.cuh"
@@ -9,7 +9,7 @@
 
 namespace tilewright::attention {
 
-// Pieces of one problem. Where `kLate`, a block takes them as late as it can (wgmma_load.cuh).
+// Pieces of one problem. With kLate a block takes them as late as it can (wgmma_load.cuh).
 template <class Config, bool kLate = false>
 struct DensePieces {
   enum : bool { kEndsFirst = false };
@@ -30,8 +30,8 @@ struct DensePieces {
   }
 };
 
-// Runs a block. Strides of o are o_batch, o_token and o_head; those of q, k and v are in their maps. `counters` are
-// two, and zero.
+// Runs a block. o_batch, o_token and o_head are the strides of o; the maps have those of q, k and v. `counters` are two
+// zeros.
 template <class Config, class Pieces>
 __device__ __forceinline__ void attend(const TensorMap& map_q, const TensorMap& map_k, const TensorMap& map_v,
                                        typename Config::dtype* o, float* lse, float scale, i32 left, i32 right,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The division of work in the wgmma kernel of attention, and the places in shared memory (docs/kernels/attention.md).
+// The division of work in attention's wgmma kernel, and its shared memory (docs/kernels/attention.md).
 
 #include "device/config.cuh"
 #include "work.cuh"
@@ -18,7 +18,7 @@ struct Geometry {
     kLse = Config::lse == "yes",
     kPingPong = Config::pingpong == 1,
     kKeepBase = Config::keep_base == 1,
-    // Rounded weights are added up by the product, whose values have a column of ones beside them.
+    // The product adds up the rounded weights, by a column of ones beside the values.
     kOnes = Config::ones == 1,
     kSkips = (kCausal || kWindow) && Config::block_m > 64,  // warpgroups see different last blocks
   };
@@ -30,11 +30,11 @@ struct Geometry {
     kStages = Config::stages,
     kQueryStages = Config::query_stages,
     kPack = Config::pack,  // query heads of one key head in neighbouring rows
-    // Pieces that are remembered: when a consumer ends a piece, it may have given back the next one's queries, and as
-    // many more pieces as there are stages may have been taken.
+    // Remembered pieces: when a consumer ends a piece, it may have released the next one's queries, and as many more
+    // pieces as there are stages may have been taken.
     kWorks = 4,
 
-    // Two warps of the first warpgroup copy; each of the others has 64 rows of the block.
+    // Two warps of the first warpgroup copy; each other warpgroup has 64 rows of the block.
     kWarpgroup = 128,
     kWarpgroupRows = 64,
     kConsumers = kBlockM / kWarpgroupRows,
@@ -44,7 +44,7 @@ struct Geometry {
                          : kConsumers == 3 ? 160
                                            : 240,
 
-    // A tile lies in parts of 128 bytes of columns, each of all of its rows.
+    // A tile consists of parts of 128 bytes of columns, each of all its rows.
     kRowBytes = 128,
     kRowElements = static_cast<int>(kRowBytes / sizeof(T)),
     kParts = ceil_div(static_cast<int>(kHead), static_cast<int>(kRowElements)),
@@ -56,7 +56,7 @@ struct Geometry {
     kNextOfQueries = kBlockM * kRowBytes,          // from part to part
     kNextOfKeys = kBlockN * kRowBytes,
 
-    // Steps of the products' inner dimensions, and what a thread holds of a row block's scores and results.
+    // Steps of the products' inner dimensions, and a thread's scores and results.
     kStep = 16,
     kSteps = kHead / kStep,
     kStepsV = kBlockN / kStep,
@@ -64,7 +64,7 @@ struct Geometry {
     kColumnsV = kHeadV + (kOnes ? 8 : 0),  // of the second product
     kResults = kColumnsV / 2,
     kSumsAt = kHeadV / 2,  // in a thread's results, with ones
-    // Weights worked out before the second product has ended, in quarters of a block.
+    // Weights computed before the second product has ended, in quarters of a block.
     kLead = kScores * Config::lead / 4 / 8 * 8,
   };
   static_assert(sizeof(T) == 2, "elements have 16 bits");
@@ -100,7 +100,7 @@ struct Geometry {
     }
     __device__ __forceinline__ unsigned char* keys(u32 stage) { return k[stage]; }
     __device__ __forceinline__ unsigned char* values(u32 stage) { return v[stage]; }
-    // The place kBytesV in front of the ones.
+    // The address kBytesV before the ones.
     __device__ __forceinline__ unsigned char* before_ones(int stage) { return v[stage]; }
   };
 };

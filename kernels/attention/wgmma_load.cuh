@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The two warps that copy, one thread of each. One takes pieces of work and brings their queries and keys, the other
-// brings values, so that neither waits for the other's ring. Blocks of keys come last to first: the masked ones of a
-// causal problem are then at the start of a piece.
+// The two warps that copy, one thread of each. One takes pieces of work and copies their queries and keys, the other
+// copies values, so neither waits for the other's ring. Blocks of keys go last to first: the masked ones of a causal
+// problem then come at the start of a piece.
 
 #include "device/ptx/mbarrier.cuh"
 #include "device/ptx/tensor_copy4.cuh"
@@ -13,9 +13,9 @@
 
 namespace tilewright::attention {
 
-// The pieces that no block has begun. The last block to end leaves the counters at zero, as it found them.
+// Hands out the pieces that no block has begun. The last block to end resets the counters to zero.
 struct Counters {
-  u32* counters;  // the pieces taken beyond the first of each block, and the blocks that have ended
+  u32* counters;  // pieces taken beyond the first of each block; blocks that have ended
 
   __device__ __forceinline__ u32 take() const { return atomicAdd(counters, 1u) + gridDim.x; }
   __device__ __forceinline__ void end() const {
@@ -27,7 +27,7 @@ struct Counters {
   }
 };
 
-// Waits until a stage is free; returns the barrier that tells when so many bytes of it have come.
+// Waits until a stage is free; returns its full barrier, which then expects `bytes` bytes.
 template <int kStages>
 __device__ __forceinline__ u64* claim(u64 (&full)[kStages], u64 (&empty)[kStages], const Ring<kStages>& ring,
                                       u32 bytes) {
@@ -37,7 +37,7 @@ __device__ __forceinline__ u64* claim(u64 (&full)[kStages], u64 (&empty)[kStages
   return barrier;
 }
 
-// Copies the parts of a tile to places `next` bytes apart; the first part begins at `corner`.
+// Copies the parts of a tile, `next` bytes apart; the first part begins at `corner`.
 template <class Config, int kParts, class Corner>
 __device__ __forceinline__ void copy_parts(unsigned char* to, u32 next, const TensorMap& map, Corner corner,
                                            u64* barrier) {
@@ -48,7 +48,7 @@ __device__ __forceinline__ void copy_parts(unsigned char* to, u32 next, const Te
   }
 }
 
-// Copies a block of keys of one problem, when its stage is free.
+// Copies a block of keys of one problem once its stage is free.
 template <class Config>
 __device__ __forceinline__ void copy_keys(typename Geometry<Config>::Storage& storage,
                                           const Ring<Geometry<Config>::kStages>& keys, const TensorMap& map_k,
@@ -59,7 +59,7 @@ __device__ __forceinline__ void copy_keys(typename Geometry<Config>::Storage& st
                                 ptx::BoxCorner{0, key_head, block * G::kBlockN, batch}, full_k);
 }
 
-// Copies the values of that block.
+// Copies a block of values likewise.
 template <class Config>
 __device__ __forceinline__ void copy_values(typename Geometry<Config>::Storage& storage,
                                             const Ring<Geometry<Config>::kStages>& values, const TensorMap& map_v,
@@ -70,7 +70,7 @@ __device__ __forceinline__ void copy_values(typename Geometry<Config>::Storage& 
                                  ptx::BoxCorner{0, key_head, block * G::kBlockN, batch}, full_v);
 }
 
-// Where `kLate`, a block takes its next piece when it waits for the place of this one's last keys. Taken earlier, short
+// With kLate a block takes its next piece when it waits for the stage of this one's last keys. Taken earlier, short
 // pieces at the end wait for blocks that still have long ones, while others have none.
 template <class Config, bool kLate>
 __device__ __forceinline__ void load_queries_and_keys(typename Geometry<Config>::Storage& storage,
@@ -92,7 +92,7 @@ __device__ __forceinline__ void load_queries_and_keys(typename Geometry<Config>:
     }
     const Work work = order.work(problem, index);
     storage.work[piece % G::kWorks] = work;
-    // On its way while this piece is copied.
+    // The counter's answer arrives while this piece is copied.
     u32 next = kLate ? 0 : counters.take();
 
     ptx::mbarrier_arrive_expect_tx(full_q, G::kBytesQ);

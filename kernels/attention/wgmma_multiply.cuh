@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The two products of a block of keys, as one warpgroup starts them, and how it goes through the rings that the copies
-// fill. Products run behind the caller's back: ptx/wgmma.cuh has the fences and waits.
+// The two products of a block of keys, as one warpgroup starts them, and its way through the rings that the copies
+// fill. Products are asynchronous: ptx/wgmma.cuh has the fences and waits.
 
 #include "device/ptx/mbarrier.cuh"
 #include "device/ptx/wgmma.cuh"
@@ -13,7 +13,7 @@
 
 namespace tilewright::attention {
 
-// A warpgroup's products, and its places in the rings.
+// A warpgroup's products and its places in the rings.
 template <class Config>
 struct Multiplier {
   using G = Geometry<Config>;
@@ -22,7 +22,7 @@ struct Multiplier {
 
   typename G::Storage& storage;
   int warpgroup;  // among the consumers
-  int thread;     // of the warpgroup
+  int thread;     // in the warpgroup
   u32 piece;      // whose queries are multiplied
   Ring<G::kStages> keys, values;
 
@@ -33,7 +33,7 @@ struct Multiplier {
   __device__ __forceinline__ const Work& work() const { return storage.work[piece % G::kWorks]; }
   __device__ __forceinline__ const Work& work_before() const { return storage.work[(piece - 1) % G::kWorks]; }
 
-  // Starts scores = q kᵀ, of the queries and keys whose turn it is.
+  // Starts scores = q kᵀ, of the current queries and keys.
   __device__ __forceinline__ void start_scores(float (&scores)[G::kScores]) {
     const u64 q = ptx::matrix_descriptor(storage.queries(query_stage(), warpgroup), 0, kEightRows);
     const u64 k = ptx::matrix_descriptor(storage.keys(keys.stage), 0, kEightRows);
@@ -49,8 +49,8 @@ struct Multiplier {
     ptx::wgmma_commit();
   }
 
-  // Starts results = weights · v, or adds that. Where ones stand behind the values, the weights' sums are among the
-  // results.
+  // Starts results = weights · v, or += if `accumulate`. With ones behind the values, the results include the weights'
+  // sums.
   __device__ __forceinline__ void start_results(float (&results)[G::kResults], const u32 (&weights)[G::kStepsV][4],
                                                 bool accumulate) {
     const u32 stage = values.stage;
@@ -63,21 +63,21 @@ struct Multiplier {
     ptx::wgmma_commit();
   }
 
-  // The first row of this warp.
+  // This warp's first row of queries.
   __device__ __forceinline__ const unsigned char* own_queries() const {
     return storage.q[query_stage()] + (warpgroup * G::kWarpgroupRows + thread / kWarpSize * 16) * G::kRowBytes;
   }
   __device__ __forceinline__ void wait_keys() { ptx::mbarrier_wait(&storage.full_k[keys.stage], keys.parity); }
   __device__ __forceinline__ void wait_values() { ptx::mbarrier_wait(&storage.full_v[values.stage], values.parity); }
 
-  // The turn before.
+  // The turn before `ring`.
   __device__ __forceinline__ static Ring<G::kStages> before(const Ring<G::kStages>& ring) {
     return ring.stage == 0 ? Ring<G::kStages>{G::kStages - 1, ring.parity ^ 1}
                            : Ring<G::kStages>{ring.stage - 1, ring.parity};
   }
 
-  // Gives the keys back, each warp for itself: where nothing is multiplied, the warps of a warpgroup are not in step,
-  // and a late one must not find the stage filled again.
+  // Releases the keys, each warp for itself: without products the warps of a warpgroup are not in step, and a late one
+  // must not find the stage refilled.
   __device__ __forceinline__ void release_keys(bool queries_too) {
     if (thread % kWarpSize == 0) {
       ptx::mbarrier_arrive(&storage.empty_k[keys.stage]);

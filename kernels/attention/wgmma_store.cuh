@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The end of a piece: results are divided by their rows' sums and leave for o, 8 bytes a lane, and lse with them. Of
-// each 8 columns the four lanes of a row have two each; neighbours trade, so that each has four of every second group,
-// and 32 bytes of a row leave at a time:
+// The end of a piece: results are divided by their rows' sums and stored to o, 8 bytes a lane, and lse with them. Of
+// each 8 columns the four lanes of a row have two each; neighbours exchange, so that each has four of every second
+// group, and 32 bytes of a row are stored at a time:
 //
 //   lane        0   1   2   3               0    1    2    3
 //   group 0    01  23  45  67     becomes  0‥3       4‥7
@@ -29,8 +29,8 @@ struct Output {
   i32 columns;                                  // dv
 };
 
-// Ends a thread's two rows, `row` of the piece and the eighth behind it, when all of their keys have been added up.
-// Stores lse, and turns the sums into the factors of the results, where these do not come with the results.
+// Ends a thread's two rows, `row` of the piece and the eighth behind it, once all of their keys are added. Stores lse
+// and, without ones, turns the sums into the factors of the results.
 template <class Config>
 __device__ __forceinline__ void end_rows(const Output<typename Config::dtype>& out, const Problem& problem,
                                          const Work& work, Rows& rows, i32 row, int lane, float factor) {
@@ -57,7 +57,7 @@ __device__ __forceinline__ void end_rows(const Output<typename Config::dtype>& o
   }
 }
 
-// Stores the rows' results, after that.
+// Stores the rows' results, after end_rows().
 template <class Config>
 __device__ __forceinline__ void store_results(const Output<typename Config::dtype>& out, const Problem& problem,
                                               const Work& work, const Rows& rows,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A consumer's way through the blocks of keys of a piece, last to first, and the masks. A block is masked only where a
-// row of the warp does not see all of it; blocks at the end that no row of the warpgroup sees are passed over.
+// A consumer's way through the blocks of keys of a piece, last to first, and the masks. A block is masked only if a row
+// of the warp does not see all of it; blocks at the end that no row of the warpgroup sees are skipped.
 
 #include "softmax.cuh"
 #include "wgmma_geometry.cuh"
@@ -10,10 +10,10 @@
 
 namespace tilewright::attention {
 
-// Tells the compiler that a value is the same in all lanes: it then takes a uniform register, and the others are few.
+// Tells the compiler that a value is the same in all lanes, so it takes a uniform register; the others are scarce.
 __device__ __forceinline__ i32 uniform(i32 value) { return __shfl_sync(kFullMask, value, 0); }
 
-// A piece as its consumers go through it: the blocks still to come, and which of them all rows of the warp see whole.
+// A piece as a consumer goes through it: the blocks still to come, and the blocks that all rows of the warp see whole.
 template <class Config>
 struct Walk {
   using G = Geometry<Config>;
@@ -21,7 +21,7 @@ struct Walk {
   i32 block, first_block;
   i32 whole_first, whole_end;
 
-  // Returns how many of the last blocks no row of the warpgroup sees.
+  // Returns the number of last blocks that no row of the warpgroup sees.
   __device__ __forceinline__ i32 begin(const Problem& problem, const Work& work, i32 warp_row) {
     const i32 last_block = uniform(work.last_block);
     block = last_block;
@@ -31,7 +31,7 @@ struct Walk {
       const i32 own = uniform(ceil_div(keys_of_row<Config>(problem, last_row).end, i32{G::kBlockN}) - 1);
       block = own < first_block ? first_block : own;
     }
-    // What the first row sees ends first, what the last one sees begins last.
+    // The first row's keys end first, the last row's begin last.
     const i32 first_row = work.row + warp_row;
     const i32 end = keys_of_row<Config>(problem, first_row).end;
     whole_end = uniform(end / G::kBlockN);

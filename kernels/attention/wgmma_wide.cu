@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // attention on Hopper's tensor cores for heads so wide that a block has room for the queries of one piece: as wgmma.cu,
-// but that less of a piece waits for those of the next one (wgmma_consume.cuh).
+// but less of a piece waits for the next one's queries (wgmma_consume.cuh).
 
 #include "device/ptx/tensor_prefetch.cuh"
 #include "wgmma_dense.cuh"
 
 namespace tilewright::attention {
 
-// A piece's first keys do not wait for the one stage of queries, and L2 is asked for its queries while the piece before
-// is copied.
+// A piece's first keys do not wait for the single stage of queries. L2 prefetches its queries while the piece before is
+// copied.
 template <class Config>
 __device__ __forceinline__ void load_wide_queries_and_keys(typename Geometry<Config>::Storage& storage,
                                                            const TensorMap& map_q, const TensorMap& map_k,
@@ -29,7 +29,7 @@ __device__ __forceinline__ void load_wide_queries_and_keys(typename Geometry<Con
       break;
     }
     const Work work = order.work(problem, index);
-    // On its way while this piece is copied.
+    // The counter's answer arrives while this piece is copied.
     const u32 next = counters.take();
 
     const i32 key_head = work.head / group;

@@ -2,9 +2,9 @@
 #pragma once
 
 // The work of attention, cut into pieces: block_m rows of one head (or of a few packed heads), against all keys that
-// they see. Pieces come in an order that serves two ends: heads form sections whose keys and values stay in L2, and in
-// a section of a causal problem the longest pieces come first, so that short ones fill the gaps at the end. Sections
-// are as long as each other, but for one head: a short last one would begin its long pieces when the others are done.
+// they see. Heads form sections whose keys and values stay in L2. In a section of a causal problem the longest pieces
+// come first, so that short ones fill the gaps at the end. Sections differ by at most one head: a short last one would
+// begin its long pieces when the others are done.
 //
 //   two sections of two heads, three blocks of rows      heads      0 1    2  3
 //                                                 last rows        0 1    6  7
@@ -39,7 +39,7 @@ struct Work {
   i32 is_end;
 };
 
-// Keys that the queries from first_token to last_token see: from `first` up to, and without, `end`.
+// The keys that queries first_token to last_token see: from `first` up to, and without, `end`.
 struct KeyRange {
   i32 first, end;
 };

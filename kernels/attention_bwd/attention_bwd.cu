@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // attention_bwd: the gradients of attention, of a loss whose gradient by o is do. dk and dv are sums over the query
-// heads of a key head's group. Rows of queries with lse = -inf, which saw no key, have dq = 0 and add nothing.
+// heads of a key head's group. Rows of queries with lse = -inf, which see no key, have dq = 0 and add nothing.
 // plain.cuh has the formulas.
 //
 //   q, dq [b, sq, hq, d]  k, dk [b, sk, hkv, d]  v, dv [b, sk, hkv, dv]  o, do [b, sq, hq, dv]  lse f32 [b, hq, sq]
 //
-// Here are the reference and the base.
+// This file has the reference and the base.
 
 #include "plain.cuh"
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A call of attention_bwd, as all of its kernels see it. The diagonal of query i is key i + sk - sq; it sees the keys
-// from `first` behind its diagonal to `last` behind it, both limits included.
+// A call of attention_bwd, shared by all of its kernels. The diagonal of query i is key i + sk - sq. The query sees the
+// keys at distances `first` to `last` from its diagonal, both included.
 
 #include "device/config.cuh"
 
 namespace tilewright::attention {
 
-// [batch, tokens, heads, columns] at strides in elements; columns are neighbours.
+// [batch, tokens, heads, columns] at strides in elements; columns are contiguous.
 template <class T>
 struct Strided {
   T* data;
@@ -35,7 +35,7 @@ struct BackwardCall {
   }
 };
 
-// How far from its diagonal a query sees.
+// The distances from its diagonal at which a query sees keys.
 struct Reach {
   i64 first, last;
 };

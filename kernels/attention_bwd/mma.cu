@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// attention_bwd by mma.sync: delta = do·o of every query, then the gradients of keys, then those of queries
+// attention_bwd by mma.sync: delta = do·o of all queries, then the gradients of keys, then those of queries
 // (tiles.cuh). Rows of tensors start at multiples of 16 bytes.
 //
 //   delta  f32 [b, hq, sq]
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(128)
   attention::gradients_of_keys<Config, true, !attention::BackwardGeometry<Config>::kApart>(call, delta);
 }
 
-// dv of wide heads, whose dk alone fills the registers of the kernel before.
+// dv of wide heads, whose dk alone fills the registers of attention_bwd_keys.
 template <class Config>
 __global__ void __launch_bounds__(128)
     attention_bwd_values(const typename Config::dtype* q, const typename Config::dtype* k,

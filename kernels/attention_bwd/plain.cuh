@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The gradients of attention as they are defined, in fp32 or fp64: a warp a row of dq, or a row of dk and dv.
+// The gradients of attention by their definition, in fp32 or fp64: a warp per row of dq, or per row of dk and dv.
 //
 //   x = scale · q·k, s = softcap · tanh(x / softcap) or x, p = exp(s - lse), dp = do·v, delta = do·o
 //   dx = p · (dp - delta) · (1 - (s / softcap)²)      dq = scale · Σ dx k    dk = scale · Σ dx q    dv = Σ p do
@@ -25,7 +25,7 @@ __device__ __forceinline__ void put(T* to, float value) {
   *to = from_float<T>(value);
 }
 
-// A row, of which a lane has every 32nd column, kMost at most.
+// A row. A lane has every 32nd column, at most kMost.
 template <class Real, int kMost>
 struct LaneRow {
   Real values[kMost];
@@ -108,7 +108,7 @@ __device__ __forceinline__ void gradients_of_key(const Call& call, i64 batch, i6
   v.load(call.v.at(batch, key, key_head), call.columns_v, lane);
   sums.clear();
   sums_v.clear();
-  // Query i sees it where first <= key - diagonal(i) <= last.
+  // Query i sees the key if first <= key - diagonal(i) <= last.
   const i64 own = key - call.diagonal(0);
   const i64 first = own - call.last > 0 ? own - call.last : 0;
   const i64 last = own - call.first < call.queries ? own - call.first + 1 : call.queries;

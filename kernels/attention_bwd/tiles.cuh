@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The gradients of attention by mma.sync, sm_80 and later; d and dv are multiples of 8. Two kernels, neither of which
-// adds to what another block writes, so that every launch gives the same bits:
+// The gradients of attention by mma.sync, sm_80 and later; d and dv are multiples of 8. There are two kernels. Neither
+// adds to a tile that another block writes, so all launches give the same bits:
 //
-//   of keys      a block has 64 keys of a key head, a warp 16 of them, and goes through the queries that see them, of
-//                all heads of the group: xᵀ = k qᵀ, dpᵀ = v doᵀ, then dv += pᵀ do and dk += dxᵀ q; where registers have
-//                no room for both sums, dv comes by a kernel of its own, which needs x alone
+//   of keys      a block has 64 keys of a key head, a warp 16 of them. It goes through the queries that see them, of
+//                all heads of the group: xᵀ = k qᵀ, dpᵀ = v doᵀ, then dv += pᵀ do and dk += dxᵀ q. If registers have
+//                no room for both sums, a kernel of its own computes dv, which needs x alone
 //   of queries   a block has 64 queries of a head and goes through the keys that they see: x = q kᵀ, dp = do vᵀ,
 //                dq += dx k
 //
-// Own rows lie in shared memory for good, the others come by cp.async into two stages. What is accumulated stays in
-// registers, and a result of a product is the first operand of the next as it lies.
+// Own rows stay in shared memory, the others come by cp.async into two stages. Sums stay in registers; the result of a
+// product has the layout of the next one's A.
 
 #include "attention/mma_tile.cuh"
 #include "attention/rounding.cuh"
@@ -43,7 +43,7 @@ struct BackwardGeometry {
   using Own = MmaTile<T, kOwn, kColumns>;
   template <int kColumns>
   using Other = MmaTile<T, kOther, kColumns>;
-  // The kernel of keys owns k and v, the others are q and do; the kernel of queries the other way round.
+  // The kernel of keys owns k and v, the others are q and do; for the kernel of queries it is the other way round.
   struct Storage {
     alignas(128) unsigned char own[Own<kHead>::kBytes];
     alignas(128) unsigned char own_v[Own<kHeadV>::kBytes];
@@ -53,7 +53,7 @@ struct BackwardGeometry {
   };
 };
 
-// results (16 × kOther) = the warp's own rows times the others.
+// scores (16 × kOther) = the warp's own rows times the others.
 template <class G, int kColumns>
 __device__ __forceinline__ void multiply_rows(float (&scores)[G::kScores], const unsigned char* own,
                                               const unsigned char* other, int row, int lane) {
@@ -90,8 +90,8 @@ __device__ __forceinline__ void add_rows(float (&sums)[kColumns / 2], const floa
   }
 }
 
-// Turns an element's x, as the product left it, into p, and dp into dx (without the factor `scale`). `lse` is that of
-// the query times log₂ e; a query that saw no key has p = 0.
+// Turns an element's x, as the product left it, into p, and dp into dx without the factor `scale`. `lse` is the query's
+// times log₂ e; a query that saw no key has p = 0.
 template <class G>
 __device__ __forceinline__ void weigh_pair(float& x, float& dp, const Scale& scale, float lse, float delta,
                                            bool is_seen) {
@@ -118,7 +118,7 @@ __device__ __forceinline__ void store_rows(const float (&sums)[kColumns / 2], T*
   }
 }
 
-// dk of 64 keys, or dv, or both; `delta` is for dk.
+// dk of 64 keys, or dv, or both; `delta` is needed for dk only.
 template <class Config, bool kOfK, bool kOfV, class Call>
 __device__ __forceinline__ void gradients_of_keys(const Call& call, const float* delta) {
   using G = BackwardGeometry<Config>;
@@ -131,7 +131,7 @@ __device__ __forceinline__ void gradients_of_keys(const Call& call, const float*
   const i64 batch = static_cast<i64>(blockIdx.x) / blocks / call.key_heads;
   const auto limited = [](i64 rows) { return static_cast<int>(rows < 1024 ? rows : 1024); };
 
-  // Queries that see any of the keys.
+  // Find the queries that see any of the keys.
   const i64 own = first_key - call.diagonal(0);
   const i64 first_query = own - call.last > 0 ? (own - call.last) / G::kOther * G::kOther : 0;
   const i64 last_query = own + G::kOwn - 1 - call.first < call.queries ? own + G::kOwn - call.first : call.queries;
@@ -173,7 +173,7 @@ __device__ __forceinline__ void gradients_of_keys(const Call& call, const float*
   for (float& each : dv) each = 0.0f;
 #pragma unroll 1
   for (i64 step = 0; step < steps; ++step) {
-    // This step has come, and the one before it has been read by all: the next takes its place.
+    // This step has arrived, and all threads have read the one before: start the next copy.
     ptx::cp_async_wait<0>();
     __syncthreads();
     if (step + 1 < steps) load(step + 1);
@@ -221,7 +221,7 @@ __device__ __forceinline__ void gradients_of_queries(const Call& call, const flo
   const i64 batch = static_cast<i64>(blockIdx.x) / blocks / call.heads, key_head = head / call.group();
   const auto limited = [](i64 rows) { return static_cast<int>(rows < 1024 ? rows : 1024); };
 
-  // Keys that any of the queries sees.
+  // Find the keys that any of the queries sees.
   const i64 diagonal = call.diagonal(first_query);
   const i64 first_key = diagonal + call.first > 0 ? (diagonal + call.first) / G::kOther * G::kOther : 0;
   const i64 last_key = diagonal + G::kOwn - 1 + call.last < call.keys ? diagonal + G::kOwn + call.last : call.keys;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// attention_bwd on Hopper's tensor cores (wgmma_geometry.cuh has the plan). Three kernels: of each query delta = do·o
-// and lse to base 2, while dq's sums become zero where nobody stores to them first; the products; dq from its sums.
+// attention_bwd on Hopper's tensor cores (wgmma_geometry.cuh), in three kernels: delta = do·o and lse to base 2 of each
+// query, and zeros for dq's sums unless a store begins them; the products; dq from its sums.
 //
 //   map_q [d, hq, sq, b], map_do [dv, hq, sq, b]: boxes of 128 bytes × 1 × block_m × 1
 //   map_k [d, hkv, sk, b], map_v [dv, hkv, sk, b]: boxes of 128 bytes × 1 × 128 × 1; all swizzled by 128 bytes
-//   lse2, delta  f32 [b, hq, whole blocks of queries]; lse2 is infinite where a query sees no key, or is none
-//   turns        u32 [b, hq, blocks], where dq is to have the same bits at each launch; of two sums a tile, twice
+//   lse2, delta  f32 [b, hq, whole blocks of queries]; lse2 is infinite if a query sees no key, or does not exist
+//   turns        u32 [b, hq, blocks], if launches must give the same bits of dq; twice if a tile has two sums
 //   counter      pieces, or pairs of them, taken beyond the first of each block
-//   sums         f32 [b, hq, blocks][block_m × block_d], in the order of registers; of two sums a tile, twice
+//   sums         f32 [b, hq, blocks][block_m × block_d], in register order; twice if a tile has two sums
 
 #include "device/convert.cuh"
 #include "device/ptx/grid_dependency.cuh"
@@ -19,7 +19,7 @@
 #include "wgmma_keys.cuh"
 #include "wgmma_load.cuh"
 
-// 16 lanes a row of queries; blocks of block_m have whole rows of 16.
+// 16 lanes per row of queries; blocks of block_m are whole groups of 16 rows.
 template <class Config>
 __global__ void __launch_bounds__(256)
     attention_bwd_rows(const typename Config::dtype* o, const typename Config::dtype* d_o, const float* lse,
@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(tilewright::attention::BackwardTiles<Config>::
   using T = typename G::T;
   auto& storage = *shared_storage<typename G::Storage>();
   const int thread = static_cast<int>(threadIdx.x);
-  // The same in all lanes, and known to be.
+  // The shuffle tells the compiler that all lanes have the same value.
   const int warpgroup = __shfl_sync(kFullMask, thread / G::kWarpgroup, 0);
   const BackwardProblem problem = make_backward_problem<Config>(b, hq, hkv, sq, sk, left, right, together);
 
@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(tilewright::attention::BackwardTiles<Config>::
   }
 }
 
-// A block a tile of dq: from the order of registers to rows, by shared memory.
+// A block per tile of dq: from register order to rows, through shared memory.
 template <class Config>
 __global__ void __launch_bounds__(256)
     attention_bwd_dq(const float* sums, typename Config::dtype* dq, float scale, long long hq, long long sq,
@@ -134,7 +134,7 @@ __global__ void __launch_bounds__(256)
   using G = BackwardTiles<Config>;
   using T = typename G::T;
   struct Rows {
-    alignas(16) float at[G::kQueries][G::kHead + 4];  // 4 more: a warp's columns lie in different banks
+    alignas(16) float at[G::kQueries][G::kHead + 4];  // 4 more put a warp's columns in different banks
   };
   auto& rows = *shared_storage<Rows>();
   ptx::grid_dependency_wait();
@@ -143,7 +143,7 @@ __global__ void __launch_bounds__(256)
   const i64 blocks = ceil_div(sq, i64{G::kQueries}), tile = blockIdx.x;
   const float* const own =
       sums + tile * (G::kQueries * G::kHead) + (warpgroup * (G::kSumsDq / 4) * G::kWarpgroup + thread) * 4;
-  // As the products left them: rows are columns of d, columns are queries.
+  // In the products' layout rows are columns of d, columns are queries.
   const int first_column = thread / kWarpSize * 16 + lane / 4 + (G::kParts == 2 ? warpgroup * 64 : 0);
   const int first_query = lane % 4 * 2 + (G::kParts == 2 ? 0 : warpgroup * G::kQueriesDq);
   Adders adders{1, 0};

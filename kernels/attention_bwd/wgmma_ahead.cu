@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // attention_bwd on Hopper's tensor cores: as wgmma.cu, with its first and its last kernel, but a step's dk and dq are
-// multiplied while the next step's weights are worked out (wgmma_ahead_keys.cuh).
+// multiplied while the next step's weights are computed (wgmma_ahead_keys.cuh).
 
 #include "wgmma.cu"
 #include "wgmma_ahead_add.cuh"
@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(tilewright::attention::BackwardTiles<Config>::
   using T = typename G::T;
   auto& storage = *shared_storage<typename G::Storage>();
   const int thread = static_cast<int>(threadIdx.x);
-  // The same in all lanes, and known to be.
+  // The shuffle tells the compiler that all lanes have the same value.
   const int warpgroup = __shfl_sync(kFullMask, thread / G::kWarpgroup, 0);
   const BackwardProblem problem = make_backward_problem<Own>(b, hq, hkv, sq, sk, left, right, together);
 

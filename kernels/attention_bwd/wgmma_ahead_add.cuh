@@ -12,8 +12,8 @@
 
 namespace tilewright::attention {
 
-// As add_all, of one share. Where sums have the same bits at each launch, both shares of a block count in the tile's
-// counter: a turn has come when all shares of the blocks before have arrived.
+// As add_all(), for one share. For the same bits at each launch, both shares of a block count in the tile's counter: a
+// turn has come once all shares of the blocks before have arrived.
 template <class Config>
 __device__ __forceinline__ void add_shares(typename BackwardTiles<Config>::Storage& storage, float* sums, u32* turns,
                                            const BackwardProblem& problem, int warpgroup) {

@@ -2,7 +2,7 @@
 #pragma once
 
 // The wgmma_ahead kernel of attention_bwd: the work and the tiles of wgmma_geometry.cuh, but dx waits in shared memory
-// for the next step, and each warpgroup's share of dq leaves by itself.
+// for the next step, and each warpgroup's share of dq is added by itself.
 
 #include "wgmma_geometry.cuh"
 
@@ -18,13 +18,13 @@ template <class Config>
 struct BackwardTiles<Ahead<Config>> : BackwardTiles<Config> {
   using Base = BackwardTiles<Config>;
   enum : bool {
-    kJoins = Config::joins == 1,    // a piece's last dk and dq are hidden by the next piece's first step
+    kJoins = Config::joins == 1,    // the next piece's first step hides a piece's last dk and dq
     kDkAtOnce = Config::dk == 1,    // from registers, beside dv: dq alone follows the next step's x
-    kHalves = Config::groups == 2,  // blocks of a head with an even place come before all others of all heads
+    kHalves = Config::groups == 2,  // blocks at even places of all heads come before all others
   };
   enum : int {
     kDxBuffers = Config::dx_buffers,
-    kLead = Config::lead,  // quarters of the weights that are worked out before dk's and dq's products begin
+    kLead = Config::lead,  // quarters of the weights computed before dk's and dq's products begin
     kAdders = Base::kBulk ? static_cast<int>(Base::kConsumers) : 0,
     kShareDq = Base::kTileDq / Base::kConsumers,  // floats
     kProducerRegisters = !Base::kBulk || Base::kQueries == 80 ? 24 : 40,
@@ -56,8 +56,8 @@ struct BackwardTiles<Ahead<Config>> : BackwardTiles<Config> {
   };
 };
 
-// Blocks of a head reach a tile of dq one after the other, a step apart where a step has as many queries as a block has
-// keys. Sums take longer than a step to arrive. In halves, those that begin together are two steps apart. A place is
+// Blocks of a head reach a tile of dq one after the other, a step apart if a step has as many queries as a block has
+// keys. Sums take longer than a step to arrive. In halves, blocks that begin together are two steps apart. A place is
 // that of a block, or a pair, among those of its head.
 template <class Config>
 requires(is_same<Config, Ahead<typename Config::Plain>>) __device__ __forceinline__ BackwardWork
@@ -75,7 +75,7 @@ requires(is_same<Config, Ahead<typename Config::Plain>>) __device__ __forceinlin
   return make_backward_work<typename Config::Plain>(problem, index);
 }
 
-// As turn_of: by places.
+// As turn_of(), by places.
 template <class Config>
 __device__ __forceinline__ Turn turn_of_place(const BackwardProblem& problem, const BackwardWork& work, i32 block) {
   using G = BackwardTiles<Config>;
@@ -85,7 +85,7 @@ __device__ __forceinline__ Turn turn_of_place(const BackwardProblem& problem, co
   const i32 own = work.first_key / G::kKeys;
   const i32 place = !G::kPairs ? own : work.descends ? own - (key_blocks - pairs) : pairs - 1 - own;
   const Adders adders = adders_of<Config>(problem.queries, problem.keys, block);
-  // All that add to the sum have places from `first` to `end`.
+  // The blocks that add to the sum have places `first` to `end` - 1.
   const i32 first = place - turn.before, end = first + (turn.is_second ? adders.second : adders.first);
   const auto even_before = [&](i32 place) { return (place + 1) / 2 - (first + 1) / 2; };
   if (place % 2 == 0) return {even_before(place), turn.is_second};

@@ -2,13 +2,13 @@
 #pragma once
 
 // A warpgroup of the wgmma_ahead kernel: dk and dv of its 64 keys, and its share of dq. A step's dq, and with dk=0 its
-// dk, follow the next step's x, so that the tensor cores have work while weights are worked out:
+// dk, follow the next step's x, so that the tensor cores have work while weights are computed:
 //
 //   tensor cores   x₁   dq₀   dk₀   dp₁       dv₁    x₂   dq₁ …
 //   thread              p₁ ──── dq₀ ─── p₁    dx₁         p₂ ─── …
 //
-// With joins=1 the first step of a piece does so for the last one of the piece before. No product is under way where
-// the loop begins again (wgmma_keys.cuh): dv's, too, would take registers of old and new weights at once.
+// With joins=1 the first step of a piece does so for the last step of the piece before. No product is in flight where
+// the loop begins again (wgmma_keys.cuh); dv's would also take the registers of old and new weights at once.
 
 #include "attention/rounding.cuh"
 #include "attention/softmax.cuh"
@@ -32,14 +32,14 @@ __device__ __forceinline__ void gradients_ahead(typename BackwardTiles<Config>::
   using T = typename G::T;
   using Products = BackwardProducts<Config>;
   constexpr int kStepsQ = G::kQueries / G::kStep, kEights = G::kQueries / 8;
-  // Of the weights' columns: those in front of dk's and dq's products, and those in front of dp's.
+  // The weights' columns (groups of 8) before the products of dk and dq, and before that of dp.
   constexpr int kFirst = kEights * G::kLead / 4, kSecond = kEights * (G::kLead + 2) / 4;
   constexpr int kHalf = kStepsQ / 2;
   constexpr int kDueDk = G::kDkAtOnce ? 0 : 1;  // groups of products behind dq's
   const int lane = thread % kWarpSize;
   const float factor = scale * kLog2E;
   const int own_rows = warpgroup * G::kOwn * G::kRowBytes;
-  // Where the lane's row of a matrix of dx goes (BackwardProducts::store_dx).
+  // The place of the lane's row in a matrix of dx (BackwardProducts::store_dx).
   const int matrix = lane / 8, row_of_eight = lane % 8;
   const int dx_row = warpgroup * G::kOwn + thread / kWarpSize * 16 + matrix % 2 * 8 + row_of_eight;
 
@@ -51,25 +51,25 @@ __device__ __forceinline__ void gradients_ahead(typename BackwardTiles<Config>::
   Ring<G::kKeyStages> keys;
   Ring<G::kDxBuffers> buffer;
   u32 parity_dq = 0;
-  // The step whose dk and dq are due, if any, and the piece whose dk and dv the registers have.
+  // Whether a step's dk and dq are due, its stages, and the piece whose dk and dv the registers have.
   bool is_due = false;
   u32 stage_before = 0, keys_before = 0;
-  float* dq_before = nullptr;  // the thread's part of the tile's sums, where threads add
+  float* dq_before = nullptr;  // the thread's part of the tile's sums, if threads add
   BackwardWork summed{};
   BackwardWork work{};
-  i32 warp_key = 0;  // the first of the warp
+  i32 warp_key = 0;  // the warp's first
 
   const auto arrive = [&](u64& barrier) {
     if (lane == 0) ptx::mbarrier_arrive(&barrier);
   };
-  // What the warp has written to shared memory is there, for bulk copies and products, too.
+  // Publishes the warp's writes to shared memory to all threads, bulk copies and products.
   const auto announce = [&](u64& full) {
     ptx::fence_shared_to_async();
     __syncwarp();
     arrive(full);
   };
-  // x becomes p, from the kFrom'th 8 queries to the kTo'th. Queries are columns: the thread has 8j + 2t and the next
-  // one of each 8.
+  // Turns x into p, for the kFrom'th to the kTo'th 8 queries. Queries are columns: of each 8 the thread has 8j + 2t and
+  // the next one.
   const auto weigh = [&]<int kFrom, int kTo>(i32 step, u32 stage) {
     const float* const lse = storage.lse[stage] + lane % 4 * 2;
 #pragma unroll
@@ -80,7 +80,7 @@ __device__ __forceinline__ void gradients_ahead(typename BackwardTiles<Config>::
       x[4 * j + 2] = ptx::ex2_approx(fmaf(x[4 * j + 2], factor, -low));
       x[4 * j + 3] = ptx::ex2_approx(fmaf(x[4 * j + 3], factor, -high));
     }
-    // As seen from the first query's diagonal: where the warp's keys are.
+    // The warp's keys, as seen from the first query's diagonal.
     const i32 query = work.template block<G>(step) * G::kQueries;
     const i32 from_diagonal = warp_key - query - (problem.keys - problem.queries);
     const bool is_whole =
@@ -100,8 +100,8 @@ __device__ __forceinline__ void gradients_ahead(typename BackwardTiles<Config>::
       }
     }
   };
-  // dv's product, and dx, without the factor `scale`, to shared memory: half by half, so that registers of one half
-  // serve the other.
+  // Starts dv's product, and stores dx, without the factor `scale`, to shared memory: half by half, so that the
+  // registers of one half serve the other.
   const auto finish_weights = [&](u32 stage) {
     const float* const delta = storage.delta[stage] + lane % 4 * 2;
     const u64 rows_do = ptx::matrix_descriptor(storage.d_o[stage], G::kQueries * G::kRowBytes, G::kEightRows);
@@ -153,7 +153,7 @@ __device__ __forceinline__ void gradients_ahead(typename BackwardTiles<Config>::
     ptx::wgmma_fence();
     Products::template start_scores<G::kPartsV>(dp, storage.v[keys.stage] + own_rows, storage.d_o[stage]);
   };
-  // This warpgroup's share of dq, and dk, of dx in shared memory.
+  // Starts this warpgroup's share of dq, and dk, from dx in shared memory.
   const auto start_due = [&](u32 stage) {
     ptx::mbarrier_wait(&storage.full_dx[buffer.stage], buffer.parity);
     const unsigned char* const own_dx = storage.dx[buffer.stage];
@@ -170,7 +170,7 @@ __device__ __forceinline__ void gradients_ahead(typename BackwardTiles<Config>::
     }
     ptx::wgmma_commit();
   };
-  // dq to the thread that adds it, in the order of registers: a thread has four floats, a warp 512 bytes in a row.
+  // Passes dq to the thread that adds it, in register order: four floats a thread, 512 contiguous bytes a warp.
   const auto add_dq = [&] {
     ptx::wgmma_settle(dq);
     if constexpr (!G::kBulk) {
@@ -190,13 +190,13 @@ __device__ __forceinline__ void gradients_ahead(typename BackwardTiles<Config>::
     announce(storage.full_dq[warpgroup]);
     parity_dq ^= 1;
   };
-  // What was due has been added to: its dx has been read, and so has its q.
+  // Releases dx and q of the due step, whose products have read them.
   const auto release_before = [&] {
     if constexpr (G::kDxBuffers == 1) arrive(storage.empty_dx[0]);
     if constexpr (!G::kDkAtOnce) arrive(storage.empty_q[stage_before]);
   };
-  // From p to dv and dx. The buffer of dx is the next one to be read: with two, dx of two steps before has been read by
-  // both warpgroups, or the other would not have stored the last one.
+  // From p to dv and dx. The buffer of dx is the next to be read. With two buffers, both warpgroups have read dx of two
+  // steps before, or the other would not have stored the last one.
   const auto finish_step = [&](i32 step, u32 stage) {
     if constexpr (G::kDxBuffers == 1) ptx::mbarrier_wait(&storage.empty_dx[0], buffer.parity ^ 1);
     finish_weights(stage);
@@ -222,7 +222,7 @@ __device__ __forceinline__ void gradients_ahead(typename BackwardTiles<Config>::
     ptx::wgmma_settle(dk);  // zeros are there before the first product begins
     ptx::wgmma_settle(dv);
   };
-  // dk and dv of a piece; its keys have been read.
+  // Stores dk and dv of a piece, whose keys have been read.
   const auto store_gradients = [&](const BackwardWork& of, u32 of_keys) {
     if (G::kTakes || of.steps() > 0) arrive(storage.empty_keys[of_keys]);
     T *rows[2], *rows_v[2];
@@ -239,7 +239,7 @@ __device__ __forceinline__ void gradients_ahead(typename BackwardTiles<Config>::
     store_gradient<T, G::kHeadV>(dv, rows_v, to_dv.columns, 1.0f, lane);
     clear();
   };
-  // What is due, where no further step hides it.
+  // Finishes the due step if no further step hides it.
   const auto finish_piece = [&] {
     start_due(stage_before);
     ptx::wgmma_wait<kDueDk>();
@@ -257,7 +257,7 @@ __device__ __forceinline__ void gradients_ahead(typename BackwardTiles<Config>::
   for (u32 index = first_piece<G>(); G::kTakes || index < problem.pieces; index = next_piece<G>(index)) {
     if constexpr (G::kTakes) {
       ptx::mbarrier_wait(&storage.full_k[keys.stage], keys.parity);
-      index = __shfl_sync(kFullMask, storage.pieces[keys.stage], 0);  // known to be the same in all lanes
+      index = __shfl_sync(kFullMask, storage.pieces[keys.stage], 0);  // the same in all lanes, for the compiler
       if (index == G::kNone) break;
     }
     work = make_backward_work<Config>(problem, index);

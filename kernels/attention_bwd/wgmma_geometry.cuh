@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The division of work in the wgmma kernel of attention_bwd, and its places in shared memory
-// (docs/kernels/attention.md).
+// The division of work in the wgmma kernel of attention_bwd, and its shared memory (docs/kernels/attention.md).
 //
-// A block has 128 keys of a key head. Its first warpgroup copies; each of the two others owns 64 keys, and dk and dv of
-// them in registers. Queries come by, block_m at a time, of all heads of the group:
+// A block has 128 keys of a key head. Its first warpgroup copies; each of the two others owns 64 keys, with their dk
+// and dv in registers. The queries of all heads of the group pass by, block_m at a time:
 //
-//   x ᵀ = k qᵀ   dpᵀ = v doᵀ     keys × queries, of both operands from shared memory
-//   dv += pᵀ do  dk += dxᵀ q     the first operand from registers
+//   x ᵀ = k qᵀ   dpᵀ = v doᵀ     keys × queries, both operands from shared memory
+//   dv += pᵀ do  dk += dxᵀ q     A from registers
 //   dqᵀ = kᵀ dxᵀ                 over all 128 keys: dx passes through shared memory
 //
-// dq is summed in fp32 in global memory. It lies there as the products leave it, four floats a thread; a last kernel
-// puts it in order.
+// dq is summed in fp32 in global memory, in register order, four floats a thread. A last kernel puts it in order.
 
 #include "device/config.cuh"
 
@@ -23,33 +21,33 @@ struct BackwardTiles {
   using T = typename Config::dtype;
   enum : bool {
     kMasked = Config::causal == "yes" || Config::window == "yes",
-    kOrdered = Config::deterministic == "yes",  // sums of dq, by keys
-    // Blocks of a head begin at different queries; under a mask, a block has keys that many queries see, and then as
-    // many that few see.
+    kOrdered = Config::deterministic == "yes",  // sums of dq are in the order of keys
+    // kShifts: blocks of a head begin at different queries. kPairs: under a mask, a block takes keys that many queries
+    // see, then as many keys that few see.
     kShifts = Config::order == 1 && !kMasked,
     kPairs = Config::order == 1 && kMasked,
-    kStores = kOrdered && (kShifts || kPairs),  // the first that adds to a tile stores
-    kBulk = Config::bulk == 1,                  // dq leaves through shared memory, by a warp of its own
-    kTakes = Config::persistent == 2,           // pieces come from a counter, and not in turns
-    kEarly = Config::early == 1,                // dv's product begins before dx is worked out
+    kStores = kOrdered && (kShifts || kPairs),  // the first block that adds to a tile stores
+    kBulk = Config::bulk == 1,                  // dq is added from shared memory, by a warp of its own
+    kTakes = Config::persistent == 2,           // pieces come from a counter, not in turns
+    kEarly = Config::early == 1,                // dv's product begins before dx is computed
   };
   enum : int {
     kQueries = Config::block_m,
     kHead = Config::block_d,
     kHeadV = Config::block_dv,
     kStages = Config::stages,
-    kKeyStages = Config::key_stages,  // of k and v: the next block's come early
+    kKeyStages = Config::key_stages,  // of k and v: the next block's are copied early
     kWarpgroup = 128,
     kConsumers = 2,
     kAdders = kOrdered ? 2 : 1,  // threads that add dq to its sums, in turns: one waits until its sums have arrived
     kThreads = kWarpgroup * (1 + kConsumers),
     kOwn = 64,  // keys of a warpgroup
     kKeys = kOwn * kConsumers,
-    // Two threads that copy in and out need more registers than one; wide steps leave none to them.
+    // Two threads that copy in and out need more registers than one; wide steps leave them none.
     kProducerRegisters = kBulk && kQueries != 80 && !kEarly ? 40 : 24,
     kConsumerRegisters = kBulk && kQueries != 80 && !kEarly ? 232 : 240,
 
-    // A tile lies in parts of 128 bytes of columns, each of all of its rows.
+    // A tile consists of parts of 128 bytes of columns, each of all its rows.
     kRowBytes = 128,
     kRowElements = 64,
     kEightRows = 8 * kRowBytes,
@@ -67,7 +65,7 @@ struct BackwardTiles {
     kBytesDx = kKeys * kPartsX * kRowBytes,
     kTileDq = kQueries * kHead,  // floats
 
-    // A thread's values of x and dp, and of a warpgroup's share of dqᵀ: 64 columns of d of all queries where d has two
+    // A thread's values of x and dp, and of a warpgroup's share of dqᵀ: 64 columns of d of all queries if d has two
     // parts, else all of d of half of the queries.
     kScores = kQueries / 2,
     kQueriesDq = kParts == 2 ? static_cast<int>(kQueries) : kQueries / 2,
@@ -94,7 +92,7 @@ struct BackwardTiles {
     u64 full_q[kStages], empty_q[kStages];
     u64 full_do[kStages], empty_do[kStages];
     u64 full_dq[kAdders], empty_dq;
-    u32 pieces[kKeyStages];  // whose keys the stage has
+    u32 pieces[kKeyStages];  // whose keys a stage has
   };
   enum : u32 { kNone = 0xffffffff };  // a piece
 };
@@ -102,10 +100,10 @@ struct BackwardTiles {
 // The call, as all threads know it. Tokens are at most 2^28, a query's limits at most 2^29 from its diagonal.
 struct BackwardProblem {
   i32 batches, heads, key_heads, queries, keys;
-  i32 first, last;   // keys seen, as seen from the query's diagonal
+  i32 first, last;   // distances of seen keys from the query's diagonal
   i32 query_blocks;  // of a head
   u32 together;      // key heads whose work is side by side
-  u32 pieces;        // of work: blocks of keys; of pairs two, though one may have no keys
+  u32 pieces;        // blocks of keys; two for each pair, one of which may have no keys
 };
 
 template <class Config>
@@ -130,11 +128,11 @@ __device__ __forceinline__ BackwardProblem make_backward_problem(i64 b, i64 hq, 
   return problem;
 }
 
-// The work of a block: 128 keys, and the blocks of queries that see any of them, of each head of the group.
+// A block's work: 128 keys, and the blocks of queries that see any of them, in each head of the group.
 struct BackwardWork {
   i32 batch, key_head, first_key;
   i32 first_block, blocks, group;
-  i32 start;      // of the blocks of queries, the first one's place among them
+  i32 start;      // the place of the first block of queries among them
   bool descends;  // from the last block of queries on
 
   __device__ __forceinline__ i32 steps() const { return blocks * group; }
@@ -153,7 +151,7 @@ struct BackwardWork {
   }
 };
 
-// The first piece of work of this block, and the one behind `index`: of a pair, the other one first.
+// This block's first piece of work, and the piece after `index`: the other one of its pair comes first.
 template <class G>
 __device__ __forceinline__ u32 first_piece() {
   return G::kPairs ? 2 * blockIdx.x : blockIdx.x;
@@ -164,8 +162,8 @@ __device__ __forceinline__ u32 next_piece(u32 index) {
   return index % 2 == 0 ? index + 1 : index - 1 + 2 * gridDim.x;
 }
 
-// Blocks by number: `together` heads at a time, the first keys of all of them first. Where a mask is causal these are
-// seen by the most queries, so that short work comes last. Pairs go head by head, the one in the middle first.
+// Work by number: `together` heads at a time, the first keys of all of them first. Under a causal mask most queries see
+// these, so short work comes last. Pairs go head by head, the middle one first.
 template <class Config>
 __device__ __forceinline__ BackwardWork make_backward_work(const BackwardProblem& problem, u32 index) {
   using G = BackwardTiles<Config>;
@@ -179,7 +177,7 @@ __device__ __forceinline__ BackwardWork make_backward_work(const BackwardProblem
     const u32 pair = pairs - 1 - index / 2 % pairs;
     work.descends = index % 2 == 1;
     work.first_key = static_cast<i32>(work.descends ? key_blocks - 1 - pair : pair) * G::kKeys;
-    // The one in the middle is its own other.
+    // The middle block has no other.
     if (work.descends && key_blocks - 1 - pair == pair) work.first_key = problem.keys;
   } else {
     const u32 first_head = index / (problem.together * key_blocks) * problem.together,
@@ -191,7 +189,7 @@ __device__ __forceinline__ BackwardWork make_backward_work(const BackwardProblem
   work.key_head = static_cast<i32>(head % static_cast<u32>(problem.key_heads));
   work.batch = static_cast<i32>(head / static_cast<u32>(problem.key_heads));
   work.group = problem.heads / problem.key_heads;
-  const i32 own = work.first_key - (problem.keys - problem.queries);  // the query whose diagonal the first key is
+  const i32 own = work.first_key - (problem.keys - problem.queries);  // the query with the first key on its diagonal
   const i32 first = own > problem.last ? own - problem.last : 0;
   i32 end = own + G::kKeys - problem.first;
   if (end > problem.queries) end = problem.queries;
@@ -210,16 +208,16 @@ __device__ __forceinline__ i64 tile_of(const BackwardProblem& problem, const Bac
   return (i64{work.batch} * problem.heads + work.head(step)) * problem.query_blocks + work.template block<G>(step);
 }
 
-// The order in which blocks add to a tile, for the same bits at each launch. A tile has two sums; in each the order is
-// that in which blocks would come without waiting if all of a head began at once. A block waits only for blocks that
+// The order in which blocks add to a tile, for the same bits at each launch. A tile has two sums. In each the order is
+// that in which blocks would come without waiting, if all of a head began at once. A block waits only for blocks that
 // began before it.
 //
-//   no mask   blocks of a head begin at different queries and go round. One sum is of blocks that come to the tile
-//             before they have gone round, the other of those behind; lower keys first
+//   no mask   blocks of a head begin at different queries and go round. One sum is of blocks that reach the tile before
+//             they have gone round, the other of those after; lower keys first
 //   causal    a block has keys `pair` from the front, seen by many queries, then those as far from the end, from the
 //             last query on. One sum is of the front keys, higher ones first, the other of the rest, lower ones first
 struct Adders {
-  i32 first, second;  // how many add to each sum
+  i32 first, second;  // blocks that add to each sum
 };
 template <class Config>
 __device__ __forceinline__ Adders adders_of(i32 queries, i32 keys, i32 block) {
@@ -231,13 +229,13 @@ __device__ __forceinline__ Adders adders_of(i32 queries, i32 keys, i32 block) {
     return {key_blocks - from, from};
   } else {
     const i32 end = (block + 1) * G::kQueries < queries ? (block + 1) * G::kQueries : queries;
-    const i32 last_key = end - 1 + keys - queries;  // that any of the block sees
+    const i32 last_key = end - 1 + keys - queries;  // that any query of the block sees
     const i32 seen = last_key < 0 ? 0 : last_key / G::kKeys + 1, pairs = (key_blocks + 1) / 2;
     return {seen < pairs ? seen : pairs, seen < pairs ? 0 : seen - pairs};
   }
 }
 struct Turn {
-  i32 before;      // how many add to the sum before this one
+  i32 before;      // blocks that add to the sum before this one
   bool is_second;  // of the tile's sums
 };
 template <class Config>
@@ -254,7 +252,7 @@ __device__ __forceinline__ Turn turn_of(const BackwardProblem& problem, const Ba
   }
 }
 
-// How many blocks of keys before this one add to a block of queries.
+// The number of blocks of keys before this one that add to a block of queries.
 template <class Config>
 __device__ __forceinline__ u32 adders_before(const BackwardProblem& problem, const BackwardWork& work, i32 block) {
   using G = BackwardTiles<Config>;

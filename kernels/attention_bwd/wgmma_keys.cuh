@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A warpgroup of the wgmma kernel: dk and dv of its 64 keys, and its share of dq. Products that need nothing of a
-// step's softmax are under way while the weights of the others are worked out:
+// A warpgroup of the wgmma kernel: dk and dv of its 64 keys, and its share of dq. Products that do not need a step's
+// softmax run while the weights of the others are computed:
 //
 //   tensor cores   x dp       dv         dq dk       x dp
 //   thread             p   dx   barrier     adds dq     p
 //
-// The other warpgroup fills the gaps. With early=1 dv's product begins before dx is worked out. No product is under way
-// where the loop begins again: the compiler serializes those whose registers it would have to follow there, and to
-// begin the next x before dq has been added takes more registers than there are.
+// The other warpgroup fills the gaps. With early=1 dv's product begins before dx is computed. No product is in flight
+// where the loop begins again: the compiler serializes products whose registers it would have to follow there, and
+// beginning the next x before dq is added takes more registers than there are.
 
 #include "attention/rounding.cuh"
 #include "attention/softmax.cuh"
@@ -26,7 +26,7 @@ namespace tilewright::attention {
 
 inline constexpr u32 kDxIsStored = 1;  // a named barrier of both warpgroups
 
-// dk and dv: two rows a thread, `rows`, null where there is none. Neighbours trade, so that each stores 8 bytes.
+// Stores dk or dv: two rows a thread, `rows`, null if absent. Neighbours exchange, so that each stores 8 bytes.
 template <class T, int kColumns>
 __device__ __forceinline__ void store_gradient(const float (&sums)[kColumns / 2], T* const (&rows)[2], i32 columns,
                                                float factor, int lane) {
@@ -51,7 +51,7 @@ __device__ __forceinline__ void store_gradient(const float (&sums)[kColumns / 2]
   }
 }
 
-// The places of the keys' gradients, with strides in elements.
+// The memory of a gradient of keys, with strides in elements.
 template <class T>
 struct KeyGradient {
   T* data;
@@ -81,8 +81,8 @@ __device__ __forceinline__ void gradients_of_keys(typename BackwardTiles<Config>
   Ring<G::kKeyStages> keys;
   u32 turn = 0;  // of the buffers of dx, and of dq's barriers
   BackwardWork work{};
-  i32 warp_key = 0;  // the first of the warp
-  // Adds dq in the order of registers: four floats a thread, 512 neighbouring bytes a warp.
+  i32 warp_key = 0;  // the warp's first
+  // Adds dq in register order: four floats a thread, 512 contiguous bytes a warp.
   const auto add_dq = [&](i32 step) {
     const int at = (warpgroup * (G::kSumsDq / 4) * G::kWarpgroup + thread) * 4;
     if constexpr (G::kBulk) {
@@ -104,7 +104,7 @@ __device__ __forceinline__ void gradients_of_keys(typename BackwardTiles<Config>
     }
   };
 
-  // Turns x into p. Queries are columns: the thread has 8j + 2t and the next one of each 8.
+  // Turns x into p. Queries are columns: of each 8 the thread has 8j + 2t and the next one.
   const auto weigh = [&](i32 step, u32 stage) {
     const float* const lse = storage.lse[stage] + lane % 4 * 2;
 #pragma unroll
@@ -164,7 +164,7 @@ __device__ __forceinline__ void gradients_of_keys(typename BackwardTiles<Config>
     ptx::wgmma_fence();
     Products::template start_sums<G::kHeadV>(dv, p, storage.d_o[stage]);
   };
-  // Writes dx to one of two buffers: the one of two steps before has been read, or its readers would not have come to
+  // Writes dx to one of two buffers. The dx of two steps before has been read, or its readers would not have come to
   // the barrier of the last step.
   const auto share_dx = [&] {
     Products::store_dx(storage.dx[turn], dx, warpgroup, thread);
@@ -187,7 +187,7 @@ __device__ __forceinline__ void gradients_of_keys(typename BackwardTiles<Config>
   for (u32 index = first_piece<G>(); G::kTakes || index < problem.pieces; index = next_piece<G>(index)) {
     if constexpr (G::kTakes) {
       ptx::mbarrier_wait(&storage.full_k[keys.stage], keys.parity);
-      index = __shfl_sync(kFullMask, storage.pieces[keys.stage], 0);  // known to be the same in all lanes
+      index = __shfl_sync(kFullMask, storage.pieces[keys.stage], 0);  // the same in all lanes, for the compiler
       if (index == G::kNone) break;
     }
     work = make_backward_work<Config>(problem, index);

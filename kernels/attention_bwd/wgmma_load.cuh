@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The thread that copies: keys and values once, and queries with lse, and do with delta, step after step; and the one
-// that adds dq to its sums, or two that take turns.
+// The thread that copies: keys and values once, then queries with lse, and do with delta, step after step; and the
+// thread that adds dq to its sums, or two in turns.
 
 #include "device/ptx/bulk_copy.cuh"
 #include "device/ptx/global_reduce.cuh"
@@ -24,8 +24,8 @@ __device__ __forceinline__ void load_rows(unsigned char* to, const TensorMap& ma
   }
 }
 
-// The thread that copies. `lse` and `delta` have whole blocks of each head. A block that stays has every gridDim'th
-// piece, or takes one after the other from `counter` and tells which.
+// Runs the thread that copies. `lse` and `delta` have whole blocks of each head. A persistent block takes every
+// gridDim'th piece, or pieces from `counter`, and publishes their numbers.
 template <class Config>
 __device__ __forceinline__ void load_all(typename BackwardTiles<Config>::Storage& storage, const TensorMap& map_q,
                                          const TensorMap& map_k, const TensorMap& map_v, const TensorMap& map_do,
@@ -59,7 +59,7 @@ __device__ __forceinline__ void load_all(typename BackwardTiles<Config>::Storage
     if (!exists) return;
     if (is_first) ptx::grid_dependency_wait();
     is_first = false;
-    // On its way while this piece is copied.
+    // The counter's answer arrives while this piece is copied.
     if constexpr (G::kTakes) {
       if (!G::kPairs) next = atomicAdd(counter, 1u) + gridDim.x;
       if (G::kPairs && index % 2 == 1) next = 2 * (atomicAdd(counter, 1u) + gridDim.x);
@@ -85,8 +85,8 @@ __device__ __forceinline__ void load_all(typename BackwardTiles<Config>::Storage
   }
 }
 
-// The thread that adds dq to global memory. `sums` has the tiles, kTileDq floats each, by batch, head and block. For
-// the same bits at each launch, blocks of keys add to a tile in turns: a sum has a counter, zero at first.
+// Runs the thread that adds dq to global memory. `sums` has the tiles, kTileDq floats each, by batch, head and block.
+// For the same bits at each launch, blocks of keys add to a tile in turns: each sum has a counter, zero at first.
 template <class Config>
 __device__ __forceinline__ void add_all(typename BackwardTiles<Config>::Storage& storage, float* sums, u32* turns,
                                         const BackwardProblem& problem, int adder) {

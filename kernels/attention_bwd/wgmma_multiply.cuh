@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The five products of a step, as one warpgroup starts them (ptx/wgmma.cuh has the fences and waits), and dx on its way
+// The five products of a step, as one warpgroup starts them (ptx/wgmma.cuh has the fences and waits), and dx on the way
 // through shared memory.
 
 #include "device/ptx/stmatrix.cuh"
@@ -17,7 +17,7 @@ struct BackwardProducts {
   using G = BackwardTiles<Config>;
   using T = typename G::T;
 
-  // Starts (own 64 keys × queries) = own rows of k or v, times rows of q or do: columns are the inner dimension.
+  // Starts scores (own 64 keys × queries) = own rows of k or v times rows of q or do; columns are the inner dimension.
   template <int kParts>
   __device__ static __forceinline__ void start_scores(float (&scores)[G::kScores], const unsigned char* own_rows,
                                                       const unsigned char* others) {
@@ -38,7 +38,7 @@ struct BackwardProducts {
     ptx::wgmma_commit();
   }
 
-  // Starts sums (own 64 keys × columns) += weights (own 64 keys × queries) times rows of q or do: queries are the inner
+  // Starts sums (own 64 keys × columns) += weights (own 64 keys × queries) times rows of q or do; queries are the inner
   // dimension.
   template <int kColumns>
   __device__ static __forceinline__ void start_sums(float (&sums)[kColumns / 2],
@@ -52,7 +52,7 @@ struct BackwardProducts {
     ptx::wgmma_commit();
   }
 
-  // Starts this warpgroup's share of dqᵀ (d × queries) = kᵀ dxᵀ: keys are the inner dimension, and rows of both.
+  // Starts this warpgroup's share of dqᵀ (d × queries) = kᵀ dxᵀ; keys are the inner dimension, and the rows of both.
   __device__ static __forceinline__ void start_dq(float (&sums)[G::kSumsDq], const unsigned char* k,
                                                   const unsigned char* dx, int warpgroup) {
     const u32 own = static_cast<u32>(warpgroup) * (G::kKeys * G::kRowBytes);  // a part of k, or of dx
@@ -70,7 +70,7 @@ struct BackwardProducts {
     ptx::wgmma_commit();
   }
 
-  // Stores own rows of dx, as they lie in registers for the next product, where start_dq reads them: a row a key,
+  // Stores own rows of dx, from the register layout of the next product, where start_dq reads them: a row per key,
   // swizzled by 128 bytes.
   __device__ static __forceinline__ void store_dx(unsigned char* dx, const u32 (&weights)[G::kQueries / G::kStep][4],
                                                   int warpgroup, int thread) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // attention_decode: the last sq tokens of sequences of different lengths attend to all tokens before them. Query i of a
-// sequence of n tokens sees key j where j <= i + n - sq, and in a window -left <= j - (i + n - sq). Scores, softcap,
-// heads and rows without a key are those of attention. Keys from n on are never read.
+// sequence of n tokens sees key j if j <= i + n - sq and, in a window, -left <= j - (i + n - sq). Scores, softcap,
+// heads and rows without a key are those of attention. Keys from n on do not affect the results.
 //
 //   q [batch, sq, hq, d]  k [batch, sk, hkv, d]  v [batch, sk, hkv, dv]  lengths [batch]  o [batch, sq, hq, dv]
 //   lse f32 [batch, hq, sq]
 //
-// Here are the reference and the base.
+// This file has the reference and the base.
 
 #include "plain.cuh"
 

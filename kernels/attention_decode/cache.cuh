@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The places of sequences' keys and values, for the kernels of decoding: tensors, or pages of a pool. Strides are in
-// elements; columns are neighbours. A token is asked for only where its sequence has it.
+// The keys and values of sequences, for the decoding kernels: in tensors, or in pages of a pool. Strides are in
+// elements; columns are contiguous. A token must exist in its sequence or, with kHasAllTokens, be below the capacity.
 //
-// A step is what a warp copies at once. Its table entry is looked up a step before it is needed: `look`, then `step`.
+// A step is the rows that a warp copies at once. Its table entry is looked up a step ahead: `look`, then `step`.
 
 #include "device/config.cuh"
 
@@ -21,7 +21,7 @@ struct Rows4 {
   }
 };
 
-// Rows of keys and values from a token on. Rows that a sequence does not have are asked for and not read.
+// Rows of keys and values from a token on. Addresses of rows that a sequence does not have are formed, but not read.
 template <class T>
 struct StepRows {
   const T *keys, *values;
@@ -48,11 +48,11 @@ struct DenseCache {
   }
 };
 
-// Tokens p · page … of sequence b lie in the page table[b][p] of a pool [pages, page, heads, columns].
+// Tokens p · page … of sequence b are in page table[b][p] of a pool [pages, page, heads, columns].
 template <class T>
 struct Pages {
   enum : bool { kHasAllTokens = false };
-  Rows4<const T> keys, values;  // `batch` is the step from page to page
+  Rows4<const T> keys, values;  // `batch` is the stride between pages
   const i32* table;
   i32 max_pages, page;
 
@@ -67,7 +67,7 @@ struct Pages {
   }
 };
 
-// The same where a step may go over several pages …
+// Pages if a step may span several of them.
 template <class T, bool kInPage>
 struct PagedCache : Pages<T> {
   struct LookedUp {
@@ -85,7 +85,7 @@ struct PagedCache : Pages<T> {
   }
 };
 
-// … and where it never does.
+// Pages if each step lies in one of them.
 template <class T>
 struct PagedCache<T, true> : Pages<T> {
   struct Entry {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The calls of attention_decode and attention_paged, made of their kernels' parameters.
+// The calls of attention_decode and attention_paged, from their kernels' parameters.
 
 #include "split.cuh"
 
@@ -15,7 +15,7 @@ struct Decoding {
   Scale scale;
 };
 
-// The call of attention_decode; `parts` and `counters` are null where there are none.
+// The call of attention_decode; `parts` and `counters` are null if unused.
 template <class Config, class T = typename Config::dtype>
 __device__ __forceinline__ Decoding<Config, DenseCache<T>> of_tensors(
     const T* q, const T* k, const T* v, const i32* lengths, T* o, float* lse, float* parts, u32* counters, float scale,
@@ -36,8 +36,8 @@ __device__ __forceinline__ Decoding<Config, DenseCache<T>> of_tensors(
 
 // The call of attention_paged.
 //
-//   in_page = 1   what a warp copies at once lies in one page: one look into the table for all of it
-//   in_page = 0   any size of a page: one for each row
+//   in_page = 1   a warp's step lies in one page: one table lookup
+//   in_page = 0   any page size: a table lookup for each row
 template <class Config, class T = typename Config::dtype>
 __device__ __forceinline__ Decoding<Config, PagedCache<T, Config::in_page == 1>> of_pages(
     const T* q, const T* k_pool, const T* v_pool, const i32* table, const i32* lengths, T* o, float* lse, float* parts,

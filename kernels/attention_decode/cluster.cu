@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// attention_decode by clusters, a pack of rows each: cluster.cuh.
+// attention_decode by clusters, one for each pack of rows: cluster.cuh.
 //
 //   q [batch, sq, hq, d]  k [batch, sk, hkv, d]  v [batch, sk, hkv, dv]  lengths [batch]  o [batch, sq, hq, dv]
 

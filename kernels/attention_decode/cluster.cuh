@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Decoding by clusters, sm_90 and later. The blocks of a cluster have one pack of rows, and its units of keys in turns.
-// Each warp works as in split.cuh. At the end a block adds up the sums of its warps, and the cluster those of its
-// blocks, through each other's shared memory: there is no second kernel, and no wait for lengths of other sequences.
+// Decoding by clusters, sm_90 and later. A cluster has one pack of rows, and its blocks take the pack's units of keys
+// in turns. Each warp works as in split.cuh. At the end a block adds the sums of its warps, and the cluster those of
+// its blocks, through each other's shared memory: no second kernel, and no wait for lengths of other sequences.
 //
 //   units of the pack   ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪
 //   block               0 1 2 3 0 1 2 3 0 1 2      then block r has the r'th quarter of the pack's results
 //
-// Where any token up to the capacity may be read, the first copies do not wait for the length, either. Scores behind it
-// are masked, values set to zero.
+// If any token up to the capacity may be read, the first copies do not wait for the length either. Scores beyond it are
+// masked, values set to zero.
 
 #include "device/ptx/cluster.cuh"
 #include "split.cuh"
@@ -28,7 +28,7 @@ struct ClusterGeometry : SplitGeometry<Config> {
   };
   struct Storage {
     alignas(128) unsigned char q[G::TileQ::kBytes];
-    // A warp's ring, and at the end its results.
+    // A warp's ring; at the end its results.
     typename G::Stage stages[G::kWarps][G::kStages];
     alignas(16) float results[G::kRows * G::kHeadV];  // the block's
     Facts facts[G::kRows];
@@ -38,7 +38,7 @@ struct ClusterGeometry : SplitGeometry<Config> {
                 "a ring has room for its warp's results");
 };
 
-// Sets rows of a warp's step to zero, from `first` on.
+// Zeroes the rows of a warp's step from `first` on.
 template <class Config>
 __device__ __forceinline__ void clear_values(unsigned char* values, i32 first, int lane) {
   using Tile = typename SplitGeometry<Config>::TileV;
@@ -47,7 +47,7 @@ __device__ __forceinline__ void clear_values(unsigned char* values, i32 first, i
   }
 }
 
-// Adds up the cluster's sums of four columns of a row.
+// Adds the cluster's sums of four columns of a row.
 template <class Config>
 struct ClusterSum {
   using G = ClusterGeometry<Config>;
@@ -63,7 +63,7 @@ struct ClusterSum {
       to[2 * i + 1] = __builtin_bit_cast(float, static_cast<u32>(pair >> 32));
     }
   }
-  // Adds those of kCount blocks from `first` on: loads stand together, so that they wait together.
+  // Adds the sums of kCount blocks from `first` on: all loads are issued before the first use.
   template <int kCount>
   __device__ __forceinline__ void add(typename G::Storage& storage, int first, int row, int vector, float factor) {
     float facts[kCount][4], others[kCount][4];
@@ -93,7 +93,7 @@ struct ClusterSum {
   }
 };
 
-// Adds up the warps' sums, which lie in their rings, in storage.results and facts. All threads call.
+// Adds the warps' sums, which are in their rings, into storage.results and facts. All threads call.
 template <class Config>
 __device__ __forceinline__ void add_up_warps(typename ClusterGeometry<Config>::Storage& storage, i32 rows, float factor,
                                              int thread) {
@@ -142,7 +142,7 @@ __device__ __forceinline__ void decode_by_clusters(const SplitArguments<Config>&
   queries.fetch(arguments, call, place, thread);
 
   const auto key_of = [&](i32 unit) { return place.sequence.first + unit * G::kUnit + warp.warp * G::kKeys; };
-  typename Cache::Entry entry{};  // of the step that is copied next
+  typename Cache::Entry entry{};  // of the next step to copy
   const auto copy_step = [&](i32 unit, int stage) {
     const i32 key = key_of(unit), last = place.sequence.length - 1;
     if (key <= last) {
@@ -169,7 +169,7 @@ __device__ __forceinline__ void decode_by_clusters(const SplitArguments<Config>&
   int stage = 0;
 #pragma unroll 1
   for (i32 unit = rank; unit < place.sequence.units; unit += G::kBlocks) {
-    // This step has come, and the one before it has been read by the warp: another takes its place.
+    // This step has arrived, and the warp has read the one before: start the next copy.
     ptx::cp_async_wait<G::kStages - 2>();
     __syncwarp();
     copy_step(unit + (G::kStages - 1) * G::kBlocks, stage == 0 ? G::kStages - 1 : stage - 1);
@@ -186,7 +186,7 @@ __device__ __forceinline__ void decode_by_clusters(const SplitArguments<Config>&
   ptx::cp_async_wait<0>();
   __syncwarp();
 
-  // Put the warp's sums where its ring was.
+  // Put the warp's sums over its ring.
   warp.put_facts(storage);
   float* const own = reinterpret_cast<float*>(&storage.stages[warp.warp][0]);
 #pragma unroll
@@ -203,7 +203,7 @@ __device__ __forceinline__ void decode_by_clusters(const SplitArguments<Config>&
   add_up_warps<Config>(storage, own_rows.count, scale.factor, thread);
   ptx::cluster_sync();
 
-  // This block's share of the results.
+  // Store this block's share of the results.
   const i32 vectors = own_rows.count * G::kVectors, each = ceil_div(vectors, i32{G::kBlocks});
   const i32 end = (rank + 1) * each < vectors ? (rank + 1) * each : vectors;
   for (i32 i = rank * each + thread; i < end; i += G::kThreads) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Decoding as it is defined, over any cache: the base, and the reference in fp64, with a warp a row of queries.
+// Decoding by its definition, over any cache: the base, and the reference in fp64, a warp per row of queries.
 
 #include "attention/plain_row.cuh"
 #include "cache.cuh"
@@ -16,8 +16,8 @@ struct Decoding {
   RowScale row;
 };
 
-// Calls `work` with the row, its keys' head, and the keys that it sees: from first to behind last. The last query is
-// the last token.
+// Calls `work` with each row, its query and head, and the keys that it sees: from `first` up to, and without, `last`.
+// The last query is the last token.
 template <class Config, class Work>
 __device__ __forceinline__ void for_each_row(const Decoding& call, const Work& work) {
   const i64 warps = static_cast<i64>(gridDim.x) * (blockDim.x / kWarpSize);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The work of decoding, shared out by the lengths that lie on the device. A pack is block_m rows of one key head of one
-// sequence: query r / group of head r % group, group = hq / hkv. Its keys come in units of kUnit. All units of all
-// packs stand in one line, of which each block takes an equal piece, so that one long sequence among short ones keeps
-// all blocks busy. Behind each pack kToll places are left empty, for the time that its end takes.
+// The work of decoding, shared out by lengths that are on the device. A pack is block_m rows of one key head of one
+// sequence: query r / group of head r % group, group = hq / hkv. Its keys come in units of kUnit. The units of all
+// packs form one line, and each block takes an equal piece of it, so that one long sequence among short ones keeps all
+// blocks busy. After each pack kToll places stay empty, for the time that its end takes.
 //
 //   packs    │ 0       │ 1   │ 2               │ 3  │        a pack within a block is finished by it;
-//   units    ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪        of the others each block leaves a part,
-//   blocks   │ 0         │ 1         │ 2         │          and the last that does combines them
+//   units    ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪ ▪        of the others each block writes a part,
+//   blocks   │ 0         │ 1         │ 2         │          and the last to do so combines them
 //
-// There are kSide such lines: packs side, side + kSide, … of each sequence stand in line `side`, and neighbouring
-// blocks have the same place in neighbouring lines. So they read the same keys of neighbouring heads.
+// There are kSide such lines: packs side, side + kSide, … of each sequence are in line `side`, and neighbouring blocks
+// have the same place in neighbouring lines. So they read the same keys of neighbouring heads.
 
 #include "device/config.cuh"
 
@@ -41,7 +41,7 @@ __device__ __forceinline__ DecodeCall make_decode_call(const i32* lengths, i64 b
 }
 
 // The keys of a sequence that any of its queries sees: whole steps of a warp from `first` on, up to `length`. Each of
-// its packs has `places` in the line: its units, and the toll.
+// its packs has `places` in the line: its units and the toll.
 struct Sequence {
   i32 length, first, units, places;
 };
@@ -73,13 +73,13 @@ __device__ __forceinline__ i32 share_of(i32 place, i32 blocks, i32 places) {
   return static_cast<i32>(((i64{place} + 1) * blocks - 1) / places);
 }
 
-// A unit in the line. It may be moved while units are left.
+// A unit in the line. It may be advanced while units are left.
 struct Place {
   i32 batch, pack, unit;  // of the sequence, of the pack
   i32 side;               // its line: packs side, side + kSide, …
   Sequence sequence;
 
-  // Returns how many places on the next unit is.
+  // Returns the distance to the next unit, in places.
   template <class G>
   __device__ __forceinline__ i32 advance(const DecodeCall& call, i32 packs) {
     if (++unit < sequence.units) return 1;
@@ -94,15 +94,15 @@ struct Place {
   }
 };
 
-// Adds up over warps, through shared memory.
+// The shared memory of a scan over warps.
 template <int kWarps>
 struct ScanStorage {
   i32 totals[kWarps];
   i32 batch, before;
 };
 
-// The sequence in which place share_begin(block) lies, and the places before that sequence; `places` becomes the number
-// of all. A block without places ignores the result. All threads of the block call.
+// Returns the block's first place. `storage` gets the sequence with that place and the places before the sequence,
+// `places` the number of all. A block without places ignores the result. All threads of the block call.
 template <class G>
 __device__ __forceinline__ i32 find_share(const DecodeCall& call, ScanStorage<G::kWarps>& storage, i32 packs, i32 block,
                                           i32 blocks, i32& places) {

@@ -3,7 +3,7 @@
 // attention_decode by mma.sync, shared out by lengths: split.cuh.
 //
 //   q [batch, sq, hq, d]  k [batch, sk, hkv, d]  v [batch, sk, hkv, dv]  lengths [batch]  o [batch, sq, hq, dv]
-//   parts  fp32, two of each block; counters  of each pack, 0 between launches
+//   parts  fp32, two per block; counters  one per pack, 0 between launches
 
 #include "calls.cuh"
 

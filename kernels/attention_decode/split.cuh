@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Decoding by mma.sync, over any cache; sm_80 and later. d and dv are multiples of 8, rows of q, k and v start at
-// multiples of 16 bytes, those of o at multiples of 8.
+// Decoding by mma.sync, over any cache; sm_80 and later. d and dv are multiples of 8; rows of q, k and v start at
+// multiples of 16 bytes, rows of o at multiples of 8.
 //
-// shares.cuh tells which units of keys a block goes through. Of a unit each warp has `keys` keys for itself: a ring of
-// its own, filled by cp.async, scores, weights and results of all rows of the pack. Warps meet at the end of a pack.
+// shares.cuh gives a block its units of keys. Each warp has `keys` keys of a unit to itself: a ring of its own, filled
+// by cp.async, and scores, weights and results of all rows of the pack. Warps meet at the end of a pack.
 //
 //   a warp    copies   ▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪▪    stages - 1 steps ahead, on into the next pack
 //             q kᵀ, softmax, p v   ▪▪▪▪▪▪▪▪▪▪▪▪
 //   a block   q of the pack into shared memory │ … │ results of the warps added up there │ o, or a part of it
 //
-// A part is fp32: results as they are, and for each row the base, as a power of two, and the sums of weights. A block
-// has two at most: of a pack that began before it, and of one that ends behind it. The last block that leaves a part of
-// a pack combines all of them, in their order.
+// A part is fp32: results before their division, and for each row the base, as an exponent of 2, and the sums of
+// weights. A block has at most two: of a pack that began before it, and of one that ends after it. The last block to
+// write a part of a pack combines all of them, in their order.
 
 #include "attention/mma_tile.cuh"
 #include "attention/rounding.cuh"
@@ -49,13 +49,13 @@ struct SplitGeometry {
     kSteps = kHead / 16,
     kScores = kKeys / 2,
     kResults = kHeadV / 2,
-    kPitch = kHeadV + 8,  // of results in shared memory: rows lie in different banks
+    kPitch = kHeadV + 8,  // of results in shared memory: rows are in different banks
     kFacts = 4,           // floats a row beside a part: base, sum, rounded sum
     kPart = kRows * (kHeadV + kFacts),
-    kDumped = 32 / kWarps,  // rows of all warps that shared memory holds at once
+    kDumped = 32 / kWarps,  // rows of all warps in shared memory at once
     kVec = 4,
-    kVectors = kHeadV / kVec,  // of a row of results
-    kTogether = 4,             // parts that are read at once
+    kVectors = kHeadV / kVec,  // per row of results
+    kTogether = 4,             // parts read at once
   };
   static_assert(sizeof(T) == 2, "elements have 16 bits");
   static_assert(kRows % 16 == 0 && kKeys % 16 == 0 && kHead % 16 == 0 && kHeadV % 32 == 0, "products have whole steps");
@@ -79,7 +79,7 @@ struct SplitGeometry {
   };
 };
 
-// Where packs are shared out among blocks.
+// For packs that blocks share.
 template <class Config>
 struct ShareGeometry : SplitGeometry<Config> {
   enum : int { kToll = Config::toll, kSide = Config::side };
@@ -92,16 +92,16 @@ struct SplitArguments {
   Rows4<T> o;
   float* lse;
   float* parts;
-  u32* counters;           // of each pack: blocks that have left a part
+  u32* counters;           // per pack: blocks that have written a part
   i32 columns, columns_v;  // d and dv
 };
 
-// 2^((base − of) · factor), the factor from sums relative to `base` to those relative to `of`; 0 where no key was seen.
+// 2^((base − of) · factor), which rescales sums relative to `base` to sums relative to `of`; 0 if no key was seen.
 __device__ __forceinline__ float worth(float base, float of, float factor) {
   return base == -kInfinity ? 0.0f : ptx::ex2_approx((base - of) * factor);
 }
 
-// A warp's rows of a pack, over the keys that it had.
+// A warp's rows of a pack, over the warp's keys.
 template <class Config>
 struct SplitWarp {
   using G = SplitGeometry<Config>;
@@ -166,7 +166,7 @@ struct SplitWarp {
     }
   }
 
-  // Stores bases and sums of the warp's rows. Others see them behind a barrier.
+  // Stores bases and sums of the warp's rows. Other warps see them after a barrier.
   template <class Storage>
   __device__ __forceinline__ void put_facts(Storage& storage) const {
     const auto of_row = [](float sum) {
@@ -184,8 +184,8 @@ struct SplitWarp {
     }
   }
 
-  // Adds up the warps' sums of the first `rows` rows, and calls take(row, vector, base, sum, rounded, values) with
-  // them, a thread for each vector of four columns. All threads call.
+  // Adds the warps' sums of the pack's rows, and calls take(row, vector, base, sum, rounded, values) with them, a
+  // thread for each vector of four columns. All threads call.
   template <class Take>
   __device__ __forceinline__ void meet(typename G::Storage& storage, i32 rows_of_pack, float factor, const Take& take) {
     put_facts(storage);
@@ -246,7 +246,7 @@ struct SplitWarp {
   }
 };
 
-// The rows of a pack, and where they lie in o and lse.
+// The rows of a pack, and their places in o and lse.
 template <class Config>
 struct PackRows {
   using G = SplitGeometry<Config>;
@@ -255,7 +255,7 @@ struct PackRows {
   const DecodeCall& call;
   i32 batch, key_head, first_row, count;
 
-  // `base` is a power of two times `factor`.
+  // Stores a vector of a row, and lse with its first. `base` · `factor` is an exponent of 2.
   __device__ __forceinline__ void store(i32 row, i32 vector, float base, float sum, float rounded,
                                         const Vector<float, G::kVec>& values, float factor) const {
     const i32 of_pack = first_row + row;
@@ -282,7 +282,7 @@ __device__ __forceinline__ PackRows<Config> rows_of_pack(const SplitArguments<Co
   return {arguments, call, place.batch, place.pack / row_blocks, first_row, left < G::kRows ? left : i32{G::kRows}};
 }
 
-// A vector of a part.
+// Stores a vector of a part.
 template <class G>
 __device__ __forceinline__ void store_part(float* part, i32 row, i32 vector, float base, float sum, float rounded,
                                            const Vector<float, G::kVec>& values, float factor) {
@@ -332,11 +332,11 @@ struct QueryTile {
   }
 };
 
-// The parts of a pack: `count` blocks have one, from the first on.
+// The parts of a pack: `count` blocks have one each, from first_block on.
 struct PartsOfPack {
   i32 first_place, count, first_block, blocks, places;
 
-  // Shares are empty where there are fewer places than blocks: then each block has one.
+  // With fewer places than blocks some shares are empty; the other blocks have one place each.
   __device__ __forceinline__ i32 block(i32 part) const {
     return places >= blocks ? first_block + part : share_of(first_place + part, blocks, places);
   }
@@ -360,7 +360,7 @@ __device__ __forceinline__ void combine_parts(const PackRows<Config>& rows, cons
       Vector<float, 4> facts[G::kTogether], others[G::kTogether];
 #pragma unroll
       for (int j = 0; j < G::kTogether; ++j) {
-        // For a missing part the last one once more, with the factor 0.
+        // Read the last part again for a missing one, with the factor 0.
         const i32 at = first + j < parts.count ? first + j : parts.count - 1;
         const float* const part = all + ((i64{parts.block(at)} * G::kSide + side) * 2 + (at == 0 ? 1 : 0)) * G::kPart;
         facts[j] = load_vector<4>(part + G::kRows * G::kHeadV + row * G::kFacts);
@@ -389,7 +389,7 @@ __device__ __forceinline__ void combine_parts(const PackRows<Config>& rows, cons
   }
 }
 
-// Call behind a part: whether it was the last of its pack. The other parts are seen then. All threads call.
+// Call after writing a part. Whether it was the last of its pack: then all parts are visible. All threads call.
 __device__ __forceinline__ bool is_last_part(u32* counter, i32 parts, u32& arrived) {
   __threadfence();
   __syncthreads();
@@ -430,7 +430,7 @@ __device__ __forceinline__ void decode_share(const SplitArguments<Config>& argum
   warp.lane = thread % kWarpSize;
   const i32 packs = packs_of_sequence<G>(call);
   const i32 row_blocks = ceil_div(call.rows(), i32{G::kRows});
-  // kSide lines, each of its own packs: blocks that are neighbours have the same keys of neighbouring packs.
+  // Each of the kSide lines has its own packs: neighbouring blocks have the same keys of neighbouring packs.
   const i32 side = static_cast<i32>(blockIdx.x) % G::kSide;
   const i32 block = static_cast<i32>(blockIdx.x) / G::kSide, blocks = static_cast<i32>(gridDim.x) / G::kSide;
   i32 places = 0;
@@ -445,13 +445,13 @@ __device__ __forceinline__ void decode_share(const SplitArguments<Config>& argum
   place.pack = (begin - storage.scan.before) / place.sequence.places * G::kSide + side;
   place.unit = (begin - storage.scan.before) % place.sequence.places;
   if (place.unit >= place.sequence.units) {
-    // The place lies in the toll of another block's pack.
+    // The place is in the toll of another block's pack.
     --place.unit;
     left -= place.advance<G>(call, packs) - 1;
   }
   if (left <= 0) return;
 
-  // The step that is copied next.
+  // The next step to copy.
   Place ahead = place;
   i32 left_ahead = left;
   const auto key_of = [&](const Place& at) { return at.sequence.first + at.unit * G::kUnit + warp.warp * G::kKeys; };
@@ -477,7 +477,7 @@ __device__ __forceinline__ void decode_share(const SplitArguments<Config>& argum
 #pragma unroll 1
   for (int stage = 0; stage + 1 < G::kStages; ++stage) copy_step(stage);
 
-  // The queries of a pack: on their way to registers while the one before it ends.
+  // Fetch the queries of a pack to registers while the pack before ends.
   QueryTile<Config> queries;
   queries.fetch(arguments, call, place, thread);
   int stage = 0;
@@ -486,7 +486,7 @@ __device__ __forceinline__ void decode_share(const SplitArguments<Config>& argum
 #pragma unroll 1
   for (;;) {
     if (is_new) {
-      // No thread is still at the pack before.
+      // No thread still works on the pack before.
       queries.store(storage.q, thread);
       warp.begin();
       __syncthreads();
@@ -497,7 +497,7 @@ __device__ __forceinline__ void decode_share(const SplitArguments<Config>& argum
     left -= next.advance<G>(call, packs);
     if (left > 0 && is_last) queries.fetch(arguments, call, next, thread);
 
-    // This step has come, and the one before it has been read by the warp: another takes its place.
+    // This step has arrived, and the warp has read the one before: start the next copy.
     ptx::cp_async_wait<G::kStages - 2>();
     __syncwarp();
     copy_step(stage == 0 ? G::kStages - 1 : stage - 1);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// attention_paged: attention_decode where keys and values lie in pages of a pool. Tokens p · page … of sequence b are
-// those of the page table[b][p]. Entries behind a sequence's last page, and the pool's other pages, are never read.
+// attention_paged: attention_decode with keys and values in pages of a pool. Tokens p · page … of sequence b are in
+// page table[b][p]. Table entries behind a sequence's last page, and the pool's other pages, are not read.
 //
 //   q [batch, sq, hq, d]  k_pool, v_pool [pages, page, hkv, d]  table [batch, max_pages]  lengths [batch]
 //   o [batch, sq, hq, d]  lse f32 [batch, hq, sq]
 //
-// Here are the reference and the base.
+// This file has the reference and the base.
 
 #include "attention_decode/plain.cuh"
 

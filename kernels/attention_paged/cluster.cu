@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// attention_paged by clusters, a pack of rows each: attention_decode/cluster.cuh. in_page as in calls.cuh.
+// attention_paged by clusters, one for each pack of rows: attention_decode/cluster.cuh. in_page as in calls.cuh.
 
 #include "attention_decode/calls.cuh"
 #include "attention_decode/cluster.cuh"

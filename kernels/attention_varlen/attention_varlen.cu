@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// attention_varlen: attention within each of many sequences that stand one behind the other. Sequence b has the queries
-// cu_q[b] … cu_q[b + 1] - 1 and the keys cu_k[b] … cu_k[b + 1] - 1; masks are on its own diagonal. Rows behind the last
-// sequence are left alone.
+// attention_varlen: attention within each of many sequences that follow one another. Sequence b has the queries cu_q[b]
+// … cu_q[b + 1] - 1 and the keys cu_k[b] … cu_k[b + 1] - 1; masks are relative to its own diagonal. Rows behind the
+// last sequence are not touched.
 //
 //   q [tokens_q, hq, d]  k [tokens_k, hkv, d]  v [tokens_k, hkv, dv]  cu_q, cu_k [batch + 1]  o [tokens_q, hq, dv]
 //   lse f32 [hq, tokens_q]
 //
-// Here are the reference and the base.
+// This file has the reference and the base.
 
 #include "attention/base_tile.cuh"
 #include "attention/plain_row.cuh"
@@ -18,7 +18,7 @@
 
 namespace tilewright::attention {
 
-// A row of queries, the first key of its sequence, and which of the sequence's keys it sees: from first to behind last.
+// A row of queries, the first key of its sequence, and the keys that it sees: from `first` up to, and without, `last`.
 struct VarlenRow {
   i64 batch, query, queries, first_key, first, last;
 };
@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
     });
     return;
   }
-  // A warp a row.
+  // A warp per row.
   const RowScale scales{scale, softcap, d, dv};
   const i64 warps = i64{gridDim.x} * Config::num_warps, tokens = cu_q[batch];
   for (i64 row = i64{blockIdx.x} * Config::num_warps + threadIdx.x / kWarpSize; row < hq * tokens; row += warps) {
@@ -104,8 +104,7 @@ __global__ void attention_varlen_reference(const typename Config::dtype* q, cons
   const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
   const i64 warps = i64{gridDim.x} * (blockDim.x / kWarpSize), tokens = cu_q[batch];
   const i64 parts = ceil_div(tokens, i64{kWarpSize});
-  // A warp has up to 32 neighbouring tokens of a head, those of them that are sampled, and of these one sequence at a
-  // time.
+  // A warp takes the sampled ones of 32 neighbouring tokens of a head, one sequence at a time.
   for (i64 part = i64{blockIdx.x} * (blockDim.x / kWarpSize) + threadIdx.x / kWarpSize; part < hq * parts;
        part += warps) {
     const i64 head = part / parts, key_head = head / (hq / hkv), first_token = part % parts * kWarpSize;

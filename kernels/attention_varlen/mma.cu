@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// attention_varlen by mma.sync: a block has block_m queries of a head of a sequence, and works as in attention/mma.cu,
-// whose warps and tiles it has. Which queries are its own tells cu_q: the rows of the grid are as many as blocks of
-// queries can be, and those behind the last end at once.
+// attention_varlen by mma.sync: a block has block_m queries of a head of a sequence, and works with the warps and tiles
+// of attention/mma.cu. It finds its queries by cu_q: the grid has as many rows as there can be blocks of queries, and
+// surplus blocks end at once.
 
 #include "mma_piece.cuh"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A block's queries of one head of a sequence, by the warps and tiles of attention/mma.cu: those of the index'th block
-// of queries, counted over sequences.
+// A block of queries of one head of a sequence, by the warps and tiles of attention/mma.cu: the index'th block of
+// queries, counted over sequences.
 
 #include "attention/base_tile.cuh"
 #include "device/config.cuh"
@@ -14,7 +14,7 @@ struct Piece {
   i32 batch, block;
 };
 
-// The index'th block of block_m queries, counted over sequences; batch is `batches` where there are fewer. A warp
+// Finds the index'th block of block_m queries, counted over sequences; batch is `batches` if there are fewer. A warp
 // calls.
 template <class Config>
 __device__ __forceinline__ Piece find_piece(const i32* cu_q, i32 batches, i32 index, int lane) {
@@ -38,7 +38,7 @@ __device__ __forceinline__ Piece find_piece(const i32* cu_q, i32 batches, i32 in
   return {batches, 0};
 }
 
-// The parameters of a kernel of varlen.
+// The parameters of varlen's kernels.
 template <class T>
 struct Sequences {
   const T *q, *k, *v;
@@ -61,7 +61,7 @@ __device__ __forceinline__ void run_piece(const Sequences<T>& call, i32 left, i3
   const i32 first_key = call.cu_k[piece.batch], keys = call.cu_k[piece.batch + 1] - first_key;
   const Problem problem = make_problem(1, call.hq, call.hkv, queries, keys, left, right, 1);
 
-  // Longest first where the mask is causal.
+  // Longest first if the mask is causal.
   const i32 row_blocks = ceil_div(queries, i32{G::kBlockM});
   Work work{};
   work.row = (G::kCausal ? row_blocks - 1 - piece.block : piece.block) * G::kBlockM;
@@ -71,7 +71,7 @@ __device__ __forceinline__ void run_piece(const Sequences<T>& call, i32 left, i3
   work.first_block = range.first / G::kBlockN < work.last_block ? range.first / G::kBlockN : work.last_block;
   if (work.last_block < 0) work.first_block = work.last_block = 0;
 
-  // lse [hq, tokens_q]: the warp steps by the sequence's queries from head to head.
+  // lse is [hq, tokens_q], but the warp steps by the sequence's queries from head to head: offset its start.
   float* const own_lse = G::kLse ? call.lse + first_query + i64{work.head} * (call.tokens_q - queries) : nullptr;
   const MmaArguments<Config> arguments{{call.q + first_query * call.q_token, 0, call.q_token, call.q_head},
                                        {call.k + first_key * call.k_token, 0, call.k_token, call.k_head},

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// attention_varlen on Hopper's tensor cores: the kernel of attention/wgmma.cu, whose pieces are of many sequences. A
-// first kernel puts the sequences in order, the longest first; the second one takes piece after piece.
-// docs/kernels/attention.md.
+// attention_varlen on Hopper's tensor cores: the kernel of attention/wgmma.cu, with pieces of many sequences. A first
+// kernel orders the sequences, the longest first; the second takes piece after piece. docs/kernels/attention.md.
 //
 //   map_q  [d, hq, tokens_q], map_k  [d, hkv, tokens_k], map_v  [dv, hkv, tokens_k]: boxes of 128 bytes × 1 × rows,
 //          swizzled by 128 bytes
@@ -39,7 +38,7 @@ struct PackedPieces {
   Counters counters;
 
   __device__ __forceinline__ const Problem& problem(u32 piece) const { return beside.at(piece).problem; }
-  // Of one sequence, in which rows are counted from 0: lse then steps by the sequence's queries from head to head.
+  // The output of one sequence, with rows from 0: lse then steps by the sequence's queries from head to head.
   __device__ __forceinline__ Output<T> output(u32 piece, i32 head) const {
     const OfPiece& of = beside.at(piece);
     return {to.o + of.first_query * to.token_stride,
@@ -73,7 +72,7 @@ __global__ void __launch_bounds__(tilewright::attention::kPlanThreads)
                          static_cast<i32>(hkv), static_cast<i32>(keys_in_l2), static_cast<i32>(two_waves));
 }
 
-// `counters` are two, and zero.
+// `counters` are two zeros.
 template <class Config>
 __global__ void __launch_bounds__(tilewright::attention::Geometry<Config>::kThreads, 1)
     attention_varlen_wgmma(const __grid_constant__ tilewright::TensorMap map_q,

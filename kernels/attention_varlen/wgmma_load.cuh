@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The two warps that copy, as in attention/wgmma_load.cuh, for sequences one behind the other. Boxes of tokens begin
-// where the sequence says and may end in the next one. Rows of the next one's queries are not stored, its keys are
-// masked. A weight of 0 times a value that is no number would be none, so the warp that copies values writes zeros over
-// those of the next sequence.
+// The two warps that copy, as in attention/wgmma_load.cuh, for sequences that follow one another. Boxes of tokens begin
+// with the sequence and may end in the next one. The next one's queries are not stored, its keys are masked. A weight
+// of 0 times a NaN value would be NaN, so the warp that copies values overwrites the next sequence's with zeros.
 
 #include "attention/wgmma_geometry.cuh"
 #include "attention/wgmma_load.cuh"
@@ -22,12 +21,12 @@ struct OfPiece {
   i32 first_query, first_key;
 };
 
-// The part behind the rings, where the dense kernel's storage is padded.
+// The part after the rings, in the padding of the dense kernel's storage.
 template <class Config>
 struct Beside {
   using G = Geometry<Config>;
   OfPiece pieces[G::kWorks];
-  u64 tail;  // values of a block that ends with its sequence have come
+  u64 tail;  // the values of a block that ends with its sequence have arrived
 
   __device__ static __forceinline__ Beside& of(typename G::Storage& storage) {
     static_assert(sizeof(Work) * G::kWorks + 16 * G::kQueryStages + 32 * G::kStages + sizeof(Beside) <= 1024,
@@ -58,7 +57,7 @@ __device__ __forceinline__ void load_queries_and_keys(typename Geometry<Config>:
       ptx::mbarrier_wait(&storage.empty_q[queries.stage], queries.parity ^ 1);
       storage.work[piece % G::kWorks] = work;
       Beside<Config>::of(storage).pieces[piece % G::kWorks] = {problem, sequence.first_query, sequence.first_key};
-      // On its way while this piece is copied.
+      // The counter's answer arrives while this piece is copied.
       next = counters.take();
 
       ptx::mbarrier_arrive_expect_tx(&storage.full_q[queries.stage], G::kBytesQ);
@@ -82,7 +81,7 @@ __device__ __forceinline__ void load_queries_and_keys(typename Geometry<Config>:
   }
 }
 
-// Sets the rows of a stage of values to zero, from `first` on. A warp calls.
+// Zeroes the rows of a stage of values from `first` on. A warp calls.
 template <class Config>
 __device__ __forceinline__ void clear_values(unsigned char* values, i32 first, int lane) {
   using G = Geometry<Config>;

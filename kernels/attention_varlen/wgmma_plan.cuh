@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The order of sequences. Lengths lie on the device, so one block puts the sequences in order, those with the most keys
-// first, and counts the pieces before each. A piece is found by its number: its sequence by a search that begins where
-// the last one ended, its place in the sequence by attention/work.cuh.
+// The order of sequences. Lengths are on the device, so one block orders the sequences, the longest in keys first, and
+// counts the pieces before each. A piece is found by its number: its sequence by a search that begins at the last
+// one's, its place in the sequence by attention/work.cuh.
 //
 //   sequences, longest first    │ 5               │ 0         │ 3     │ 1 │
 //   pieces before               0                 24          36      40  42
@@ -14,7 +14,7 @@
 
 namespace tilewright::attention {
 
-// A sequence as it is planned. Behind the last stands one more, of which first_piece is how many pieces there are.
+// A planned sequence. One more follows the last; its first_piece is the number of pieces.
 struct alignas(16) Planned {
   u32 first_piece;
   i32 first_query, queries, first_key, keys;
@@ -31,7 +31,7 @@ struct PackedCall {
   }
 };
 
-// The sequence that has piece `index`, which exists; `rank` is that of a piece before, or 0. A warp calls.
+// The sequence with piece `index`, which exists; `rank` is that of an earlier piece, or 0. A warp calls.
 __device__ __forceinline__ Planned find_sequence(const Planned* plan, i32 batches, u32 index, i32& rank, int lane) {
   while (true) {
     const i32 next = rank + 1 + lane;
@@ -53,7 +53,7 @@ struct PlanStorage {
   i32 longest;
 };
 
-// The sum over the threads before this one; `all` becomes that over all.
+// The sum over the threads before this one; `all` becomes the sum over all threads.
 __device__ __forceinline__ u32 sum_before(PlanStorage& storage, u32 own, u32& all, int thread) {
   u32 upto = own;
 #pragma unroll
@@ -72,7 +72,7 @@ __device__ __forceinline__ u32 sum_before(PlanStorage& storage, u32 own, u32& al
   return upto - own;
 }
 
-// `two_waves` pieces keep all multiprocessors busy; keys and values of `keys_in_l2` tokens of a head fit a part of L2.
+// `two_waves` pieces keep all SMs busy; keys and values of `keys_in_l2` tokens of a head fit a part of L2.
 template <class Config>
 __device__ __forceinline__ void plan_sequences(const i32* cu_q, const i32* cu_k, Planned* plan, i32 batches, i32 heads,
                                                i32 key_heads, i32 keys_in_l2, i32 two_waves) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // y[r][c] = dropout(act((x[r][c] + bias[c]) · scale)); any rows ≥ 1, any cols ≥ 1, any addresses; y may be x itself.
-// With pitch=strided the rows of x and y start x_pitch and y_pitch elements apart. Computed in fp32, rounded once. What
-// is kept, device/dropout.cuh says.
+// With pitch=strided the rows of x and y start x_pitch and y_pitch elements apart. Computed in fp32, rounded once.
+// device/dropout.cuh has the mask.
 //
 // Shared memory: none. sm_80 and later.
 

@@ -4,9 +4,9 @@
 //
 //   dx[r][c] = dropout(dy)[r][c] · act'(z[r][c]) · scale        dbias[c] = Σ over r of dx[r][c]
 //
-// What was kept is worked out again (device/dropout.cuh). x, dy and dx have row pitches; dx may be dy or x itself, with
-// the same pitch; any rows ≥ 1, any cols ≥ 1, any addresses. dbias is summed in fp32, before dx is rounded, with the
-// same bits on every launch. By the skeleton device/elementwise/strips.cuh. Computed in fp32.
+// The mask is computed again (device/dropout.cuh). x, dy and dx have row pitches; dx may be dy or x itself, with the
+// same pitch; any rows ≥ 1, any cols ≥ 1, any addresses. dbias is summed in fp32, before dx is rounded, with the same
+// bits on every launch. By the skeleton device/elementwise/strips.cuh. Computed in fp32.
 
 #include "device/activation_slope.cuh"
 #include "device/dropout.cuh"
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(tilewright::row::kColumnSumThreads)
   row::column_sums<1>({partials, parts, cols}, {dbias});
 }
 
-// What is right: a thread has a column of 32 rows.
+// The reference: a thread per column of 32 rows.
 template <class Config>
 __global__ void bias_act_dropout_bwd_reference(const typename Config::dtype* x, const typename Config::dtype* bias,
                                                const typename Config::dtype* dy, double* dx, double* dbias, float scale,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The gradient of bias_act_dropout.cu beside it, with rows on their way to shared memory, by the skeleton
-// device/elementwise/ring_strips.cuh. Rows are whole vectors at aligned addresses. What dropout multiplies by is part
-// of the factor of the slope.
+// The gradient of bias_act_dropout_bwd.cu, with rows on the way to shared memory, by the skeleton
+// device/elementwise/ring_strips.cuh. Rows are whole vectors at aligned addresses. The slope's factor includes
+// dropout's scale.
 
 #include "device/activation_slope.cuh"
 #include "device/dropout_mask.cuh"
@@ -10,8 +10,8 @@
 
 namespace bias_act_dropout_bwd {
 
-// act'(x) · factor. Of gelu, x (1 - s) is x - x s, an instruction less than device/activation_slope.cuh has: where the
-// two cancel, 1 is added to their product with the rest.
+// act'(x) · factor. For gelu, x (1 - s) is x - x s, one instruction less than in device/activation_slope.cuh: if the
+// two cancel, their error is small beside the 1 that is added to the product.
 template <class Config>
 __device__ __forceinline__ float slope_times(float x, float factor) {
   using namespace tilewright;

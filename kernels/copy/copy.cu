@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // y[i] = a[i], or a[i] + b[i], or a[i] + b[i] + c[i], for i in [0, n): the fastest way to read 1, 2 or 3 bytes for each
-// one that is written. Elements of a plain copy keep their bits, whatever they are; sums are of fp32. All loads of a
-// tile are in flight before its first store.
+// byte written. A plain copy keeps the bits of its elements; sums are in fp32. All loads of a tile are in flight before
+// its first store.
 //
 //   tile    | thread 0 … thread T-1 | thread 0 … thread T-1 | …   unroll times, kVec elements each
 //
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
   for (i64 tile = i64{blockIdx.x} * kTile; tile < n; tile += i64{gridDim.x} * kTile) {
     const i64 first = tile + i64{threadIdx.x} * kVec;
 
-    // A whole tile: no tests.
+    // A whole tile needs no tests.
     if (tile + kTile <= n) {
       Vector<T, kVec> vectors[Config::unroll][kReads];
 #pragma unroll
@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
       continue;
     }
 
-    // The last tile: whole vectors, then the elements of one that is not whole.
+    // The last tile: whole vectors, then the elements of a partial one.
     for (int u = 0; u < Config::unroll; ++u) {
       const i64 i = first + i64{u} * kThreads * kVec;
       if (i + kVec <= n) {

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cross-entropy of rows of logits x with one target t each, and with grad=yes its gradient in the same kernel:
+// Cross-entropy of rows of logits x with one target t each; with grad=yes also its gradient, in the same kernel:
 //
 //   lse[r]  = log Σ over c of e^x[r][c]
 //   loss[r] = lse[r] − (1 − s) · x[r][t] − s / vocab · Σ over c of x[r][c]                        s: label smoothing
 //   dlogits[r][c] = dloss[r] · (e^(x[r][c] − lse[r]) − (1 − s) · [c = t] − s / vocab)
 //
 //   logits, dlogits   rows × vocab with row pitches; dlogits may be logits itself, with the same pitch; any addresses
-//   target            rows; where it is `ignore`, loss and gradient are 0; where it is no column either, they are NaN
+//   target            rows; for `ignore`, loss and gradient are 0; for any other value that is no column, they are NaN
 //
 // Two ways, both in fp32; sm_80 and later, clusters sm_90:
 //
-//   resident   a row, of a block or of a cluster, stays in registers as it was loaded: with grad=yes it is read once.
-//              The next row is on its way to shared memory meanwhile; a thread copies what it will hold itself
-//   reread     a block a row, which is read once for the loss and once more for the gradient
+//   resident   a row of a block or a cluster stays in registers as it was loaded: with grad=yes it is read once. The
+//              next row travels to shared memory meanwhile; a thread copies the elements that it will hold
+//   reread     a block per row, which it reads once for the loss and again for the gradient
 //
-// The target's logit goes with a row's partial sums, so that it is known before anything is written over it.
+// The target's logit goes with a row's partial sums, so it is known before anything may be written over it.
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
@@ -42,7 +42,7 @@ struct Sums {
     float max;
     float sum;     // Σ e^(x − max)
     float total;   // Σ x
-    float target;  // x[t], of the one thread that has it
+    float target;  // x[t], in the one thread that has it
   };
 
   __device__ static __forceinline__ Partial nothing() { return {-kInfinity, 0.0f, 0.0f, 0.0f}; }
@@ -80,7 +80,7 @@ struct Op {
   i64 ignore;
   i64 vocab;
 
-  // What is known of a row before its sums; the target's logit by its first thread alone.
+  // A row's data beside its elements; only the first thread has the target's logit.
   struct Known {
     i64 target;
     float logit;
@@ -106,7 +106,7 @@ struct Op {
     loss[r] = target == ignore ? 0.0f : its_loss;
   }
 
-  // What a row's gradients share: dlogits = e^(x − max) · scale − rest, less hit in the target's column.
+  // The values that a row's gradients share: dlogits = e^(x − max) · scale − rest, minus hit in the target's column.
   struct Scale {
     i64 target;
     float max, scale, rest, hit;
@@ -142,7 +142,7 @@ struct Op {
   }
 };
 
-// A row without vectors: where logits and gradients are not aligned alike.
+// A row without vectors, for logits and gradients that are aligned differently.
 struct NoVectors {
   __device__ __forceinline__ i64 vectors() const { return 0; }
   __device__ __forceinline__ i64 column(i64) const { return 0; }
@@ -156,7 +156,7 @@ __device__ __forceinline__ bool in_step(const Op<Config>& op) {
                                     (op.logits.pitch - op.dlogits.pitch) % kVec == 0);
 }
 
-// A row by all threads of a block. `slots` are num_warps partials, others than those of the row before.
+// Processes a row by all threads of a block. `slots` are num_warps partials, other than the previous row's.
 template <class Config, int kUnroll, class RowSpan>
 __device__ __forceinline__ void reread_row(const Op<Config>& op, const RowSpan& span, i64 r,
                                            typename Op<Config>::Partial* slots) {
@@ -226,11 +226,11 @@ __device__ __forceinline__ void reread(const Op<Config>& op, i64 rows) {
   }
 }
 
-// Config: num_warps, vec, chunks, ragged, cluster, blocks, ahead; static_dims with vocab. Thread t of the row's has its
-// vectors t, t + threads, … (chunks of them), and of a ragged row edge t, too. With ahead=0 it holds them, and the next
-// row comes; with ahead=1 a row's sums are sent before the last row's are awaited, its elements are taken from shared
-// memory twice, and two rows more come. Shared memory: what warps and blocks tell each other, round_up(64 · (num_warps
-// + cluster) + 32, 128), then for each row a vector for each of a thread's.
+// Config: num_warps, vec, chunks, ragged, cluster, blocks, ahead; static_dims with vocab. Thread t of a row has its
+// vectors t, t + threads, … (`chunks` of them), and edge t of a ragged row. With ahead=0 it holds them while the next
+// row arrives. With ahead=1 a row's sums are sent before the previous row's are received, its elements are read from
+// shared memory twice, and two more rows are in flight. Shared memory: the exchange of warps and blocks, round_up(64 ·
+// (num_warps + cluster) + 32, 128), then for each row a slot for each of a thread's vectors.
 template <class Config>
 __device__ __forceinline__ void resident(const Op<Config>& op, i64 rows) {
   using T = typename Config::dtype;
@@ -268,7 +268,7 @@ __device__ __forceinline__ void resident(const Op<Config>& op, i64 rows) {
     exchange.prepare();
   }
 
-  // Every copy of a row is under way before the first is used. What is known of rows before their sums comes with them.
+  // All copies of a row are in flight before the first use. Targets and edges arrive with them.
   constexpr bool kAhead = Config::ahead != 0;
   constexpr int kStages = kAhead ? 3 : 1;
   struct Coming {
@@ -372,7 +372,7 @@ __device__ __forceinline__ void resident(const Op<Config>& op, i64 rows) {
       const RowSpan span = span_of(r);
       Held held;
       ptx::cp_async_wait<0>();
-      // The next row comes while this one is added up. Its target's logit waits for its target: both do for the
+      // The next row arrives while this one is summed. Its target's logit waits for its target; both arrive during the
       // exchange.
       take(span, 0, held);
       copy(r + step, 0, coming);
@@ -420,7 +420,7 @@ __global__ void __launch_bounds__(Config::num_warps * 32, Config::blocks)
       rows);
 }
 
-// What is right: a warp a row, everything in fp64.
+// The reference, in fp64: a warp per row.
 template <class Config>
 __global__ void cross_entropy_reference(const typename Config::dtype* logits, const long long* target,
                                         const float* dloss, double* loss, double* lse, double* dlogits, float smoothing,

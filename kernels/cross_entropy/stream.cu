@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The loss of cross_entropy.cu beside it, without a gradient, by blocks that have one row after the other, and whose
-// copies go on into the next row while the sums of one are put together. sm_80 and later.
+// The loss of cross_entropy.cu, without a gradient, by blocks that take one row after the other and copy the next row
+// while they merge the sums of one. sm_80 and later.
 //
 //   a row       step 0              step 1              …      a step is `unroll` vectors a thread
-//   shared      a ring of `stages` steps; a thread copies what it will read itself: one barrier a row, for its sums
-//   edges       of a ragged row (device/row/span.cuh) one a thread, as they are
+//   shared      a ring of `stages` steps; a thread copies what it alone reads: one barrier a row, for its sums
+//   edges       of a ragged row (device/row/span.cuh) one per thread, loaded to registers
 //
-// A row's target is known since the row before, so that its logit has the whole row's time to come.
+// A row's target is loaded a row ahead, so its logit has the whole row's time to arrive.
 
 #include "cross_entropy/cross_entropy.cu"
 
@@ -58,7 +58,7 @@ class Stream {
       if (thread_ == 0 && target >= 0 && target < op_.vocab) logit = row[target];
       if (kRagged && thread_ < span.edges()) edge = row[span.edge_column(thread_)];
 
-      // Sums, step by step. A stage is filled again as soon as its vectors are out of it.
+      // Sum step by step. Refill a stage as soon as its vectors are in registers.
       Partial mine = Sums<T>::nothing();
       for (int step = 0; step < steps_; ++step) {
         ptx::cp_async_wait<kStages - 1>();
@@ -75,7 +75,7 @@ class Stream {
       }
       mine.target = to_float(logit);
 
-      // Those of all warps. The first warp reads them while the others go on: the next row's go elsewhere.
+      // Merge the warps' sums. The first warp reads them while the others go on: the next row uses other slots.
       auto* const slots = shared_storage<Partial>() + parity * Config::num_warps;
       const Partial warp = Sums<T>::template over_lanes<kWarpSize>(mine);
       if (thread_ % kWarpSize == 0) slots[thread_ / kWarpSize] = warp;
@@ -101,7 +101,7 @@ class Stream {
     left_ = span.vectors() - thread_;
   }
 
-  // The next step of the block's rows, if there is one.
+  // Fetches the next step of the block's rows, if there is one.
   __device__ __forceinline__ void fetch(int stage) {
     if (coming_row_ < rows_) {
 #pragma unroll
@@ -118,7 +118,7 @@ class Stream {
     }
   }
 
-  // Of the `left` vectors that the block has from this step on.
+  // Adds a step's vectors; the row has `left` vectors from this step on.
   __device__ __forceinline__ void add(const Packed<T, kVec> (&taken)[kUnroll], int left, Partial& mine) const {
     if (left >= kStep) {
       float values[kUnroll * kVec];
@@ -145,7 +145,7 @@ class Stream {
   i64 rows_;
   int width_, steps_, thread_;
   Packed<T, kVec>* ring_;
-  // What comes next: the row, the step in it, the thread's first vector there, and how many there are from it on.
+  // The next fetch: its row, the step in it, the thread's first vector there, and the vectors left from it on.
   i64 coming_row_;
   int coming_step_ = 0, left_ = 0;
   const T* from_ = nullptr;

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Cross-entropy (cross_entropy.cu, whose ops and arguments these are) of wide rows in the registers of a cluster, as
-// `cluster` has them, without a barrier in a block: warps tell all others what they know of a row
-// (device/row/warp_talk.cuh). A thread finds the largest of its elements first, so that its exponentials wait for
-// nothing.
+// Cross-entropy (cross_entropy.cu has the ops and arguments) of wide rows in the registers of a cluster, as `cluster`
+// has them, but without a block barrier: each warp sends its sums of a row to all others (device/row/warp_talk.cuh). A
+// thread finds the largest of its elements first, so its exponentials wait for nothing.
 //
-//   ahead=0   a cluster has one row; those of other clusters come meanwhile
-//   ahead=1   clusters stay. The next row is on its way to shared memory; a thread copies what it will hold itself
-//   ahead=2   the same, with a row's sums sent before those of the last one are awaited, and two rows more on their way
+//   ahead=0   a cluster has one row; rows of other clusters arrive meanwhile
+//   ahead=1   clusters are persistent. The next row travels to shared memory; a thread copies what it will hold
+//   ahead=2   the same, but a row's sums are sent before the previous row's are received; two more rows are in flight
 //
-// With kept=1, for bf16, what stays of an element is its exponential relative to the largest of the thread's, in fp16:
-// of 11 bits, 2^-29 of that largest one and more; smaller ones, of which 2^-39 are left, are rounded more coarsely.
+// With kept=1, for bf16, an element is kept as its exponential relative to the largest of the thread's, in fp16: with
+// 11 bits from 2^-29 of that largest on; smaller ones, down to 2^-39, are rounded more coarsely.
 
 #include "cross_entropy/cross_entropy.cu"
 #include "device/ptx/fence.cuh"
@@ -32,7 +31,7 @@ struct EvenlyOf<cross_entropy::Sums<T>> : cross_entropy::Sums<T> {
 
 namespace cross_entropy {
 
-// The largest of some vectors' elements; NaN counts only where there is nothing else.
+// The largest of some vectors' elements; NaN only if there is nothing else.
 template <class T, int kVec>
 struct Largest {
   float value = -kInfinity;
@@ -55,8 +54,8 @@ struct Largest<__nv_bfloat16, kVec> {
   __device__ __forceinline__ float get() const { return fmaxf(to_float(pair.x), to_float(pair.y)); }
 };
 
-// Calls `use(exponential)`, exponential(x) being 2^kRaised · e^(x − max) as row::Exponentials has it. How near to 0 the
-// maximum is, is asked once.
+// Calls `use(exponential)` with exponential(x) = 2^kRaised · e^(x − max), as in row::Exponentials. Whether the maximum
+// is large is tested once.
 template <class T, int kRaised, class Use>
 __device__ __forceinline__ void with_exponential(float max, const Use& use) {
   constexpr float kLog2E = 1.4426950408889634f, kLargeMaximum = 1024.0f;
@@ -77,8 +76,8 @@ __device__ __forceinline__ void with_exponential(float max, const Use& use) {
   }
 }
 
-// Which vectors of a row a thread of its cluster has: each kThreads-th, kChunks at most. Those of a warp start on a
-// line of 128 bytes, if the threads can hold the row so.
+// The vectors of a row that a thread of its cluster has: each kThreads-th, at most kChunks. A warp's vectors start on a
+// line of 128 bytes if the threads can hold the row so.
 template <class Config>
 class Places {
   using T = typename Config::dtype;
@@ -100,7 +99,7 @@ class Places {
   __device__ __forceinline__ bool has_edge() const { return Config::ragged != 0 && thread_ < span_.edges(); }
   __device__ __forceinline__ int edge_column() const { return span_.edge_column(thread_); }
 
-  // The chunk that has a column in this thread, and −1 if none has.
+  // The chunk of this thread with `column`, or −1.
   __device__ __forceinline__ int chunk_of(i64 column) const {
     const u64 in_vectors = static_cast<u64>(column) - static_cast<u64>(span_.column(0));
     if (in_vectors >= static_cast<u64>(span_.vectors()) * kVec) return -1;
@@ -113,9 +112,9 @@ class Places {
   int thread_, ahead_;
 };
 
-// Config: cluster, num_warps, vec, chunks, ragged, ahead, blocks; static_dims with vocab. Shared memory: what warps
-// tell each other, round_up(64 · num_warps · cluster + 32, 128), then for each row that comes a vector for each of a
-// thread's.
+// Config: cluster, num_warps, vec, chunks, ragged, ahead, blocks; static_dims with vocab. Shared memory: the exchange
+// of warps, round_up(64 · num_warps · cluster + 32, 128), then for each row in flight a slot for each of a thread's
+// vectors.
 template <class Config>
 __device__ __forceinline__ void told(const Op<Config>& op, i64 rows) {
   using T = typename Config::dtype;
@@ -124,7 +123,7 @@ __device__ __forceinline__ void told(const Op<Config>& op, i64 rows) {
   constexpr int kVec = Config::vec, kCluster = Config::cluster, kChunks = Config::chunks;
   constexpr int kStages = Config::ahead == 2 ? 3 : 1;
   constexpr bool kKept = Config::kept != 0;
-  constexpr int kRaised = kKept ? 15 : 0;  // so that fp16 reaches down further
+  constexpr int kRaised = kKept ? 15 : 0;  // extends fp16's range downwards
   constexpr int kOfBlock = Config::num_warps * kWarpSize;
   constexpr int kHeader = round_up<int>(64 * Config::num_warps * kCluster + 32, 128);
   using Talk = row::WarpTalk<Sums<T>, Config::num_warps, kCluster>;
@@ -147,7 +146,7 @@ __device__ __forceinline__ void told(const Op<Config>& op, i64 rows) {
     return;
   }
   Talk talk(*reinterpret_cast<typename Talk::Storage*>(shared));
-  const auto meet = [&] {  // behind the first loads
+  const auto meet = [&] {  // after the first loads
     if (threadIdx.x == 0) {
       talk.init();
       ptx::fence_mbarrier_init();
@@ -163,14 +162,14 @@ __device__ __forceinline__ void told(const Op<Config>& op, i64 rows) {
   using Held = Packed<T, kVec>[kChunks];
   auto* const slots = reinterpret_cast<Packed<T, kVec>*>(shared + kHeader) + threadIdx.x;
   const auto places_of = [&](i64 r) { return RowPlaces(op.logits.row(r), width, thread); };
-  // Vectors that a thread lacks count for nothing.
+  // Stands for vectors that a thread lacks, and adds nothing.
   const auto pad = [] {
     Vector<T, kVec> vector;
 #pragma unroll
     for (int k = 0; k < kVec; ++k) vector[k] = from_float<T>(-kInfinity);
     return pack(vector);
   };
-  // The target's logit comes with what is known of a row that is on its way; else the thread that has it tells of it.
+  // For a row in flight thread 0 loads the target's logit; else the thread that holds it supplies it.
   const auto know = [&](i64 r, Coming& coming) {
     if (r < rows) coming.known = op.know(r, Config::ahead != 0 && thread == 0);
   };
@@ -195,7 +194,7 @@ __device__ __forceinline__ void told(const Op<Config>& op, i64 rows) {
     }
   };
 
-  float own_max = 0.0f;  // of what kept=1 keeps
+  float own_max = 0.0f;  // relative to which kept=1 keeps elements
   const auto sums_of = [&](i64 r, const RowPlaces& places, Held& held, const Coming& row) {
     Partial mine = Op<Config>::first_partial(row.known);
     if (Config::ahead == 0 && places.chunk_of(row.known.target) >= 0) {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Activation functions of floats, as exact as an `Output` of that type can show (device/math.cuh). For 16-bit outputs
-// the error is a few per cent of the output's rounding, and small results keep their relative accuracy. For fp32 the
-// error is that of the plain formula with accurate functions. NaN gives NaN; an infinite argument gives the function's
-// limit.
+// Activation functions of floats, as exact as the type `Output` can show (device/math.cuh). For 16-bit outputs the
+// error is a few per cent of the output's rounding, and small results keep their relative accuracy. For fp32 the error
+// is that of the plain formula with accurate functions. NaN gives NaN; an infinite argument gives the function's limit.
 //
 //   y = activate<Config, Output>(x)     by Config::act: none, relu, leaky_relu, gelu, gelu_erf, silu, tanh
-//   exact_activation<Config>(double)    what it should be, for references
+//   exact_activation<Config>(double)    the float64 reference
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -25,7 +24,7 @@ inline constexpr double kGeluCubic = 0.044715;
 inline constexpr double kLog2E = 1.4426950408889634;
 inline constexpr double kSqrtHalf = 0.7071067811865476;
 
-// Keeps -inf out of products whose other factor has become 0 long before.
+// Keeps -inf out of products whose other factor is already 0.
 __device__ __forceinline__ float finite_below(float x) { return ptx::max_nan(x, -1e30f); }
 
 // x / (1 + 2^exponent), approximately; the quotient underflows to zero before 2^exponent overflows.
@@ -33,9 +32,9 @@ __device__ __forceinline__ float logistic_product(float x, float exponent) {
   return x * ptx::rcp_approx(1.0f + ptx::ex2_approx(exponent));
 }
 
-// log2 of the normal distribution's lower tail Φ(-a), a in [0, kEnd], as a polynomial; beyond kEnd, a·Φ(-a) is zero to
-// the type. Minimax fits: the relative error of Φ is below 6e-6 for fp16 (more where the product is subnormal), and for
-// bf16 below 2e-4 to a = 5 and 2e-3 beyond.
+// log2 of Φ(-a), the lower tail of the normal distribution, for a in [0, kEnd], as a polynomial. Beyond kEnd, a·Φ(-a)
+// is zero in the type. Minimax fits: the relative error of Φ is below 6e-6 for fp16 (more if the product is subnormal);
+// for bf16 it is below 2e-4 up to a = 5 and 2e-3 beyond.
 template <class Output>
 struct LogTail;
 template <>
@@ -70,8 +69,7 @@ __device__ __forceinline__ float silu(float x) {
   }
 }
 
-// x / 2 · (1 + tanh(sqrt(2 / pi) (x + 0.044715 x³))); for 16 bits without the cancellation that this form has for x <
-// 0.
+// x / 2 · (1 + tanh(sqrt(2 / pi) (x + 0.044715 x³))). The 16-bit form has no cancellation for x < 0.
 template <class Output>
 __device__ __forceinline__ float gelu(float x) {
   x = detail::finite_below(x);
@@ -85,7 +83,7 @@ __device__ __forceinline__ float gelu(float x) {
   }
 }
 
-// x Φ(x) = x / 2 · (1 + erf(x / sqrt(2))). For 16 bits: max(x, 0) - |x| Φ(-|x|), which needs the tail alone.
+// x Φ(x) = x / 2 · (1 + erf(x / sqrt(2))). For 16 bits: max(x, 0) - |x| Φ(-|x|), which needs only the tail.
 template <class Output>
 __device__ __forceinline__ float gelu_erf(float x) {
   if constexpr (is_same<Output, float>) {
@@ -108,7 +106,7 @@ __device__ __forceinline__ float tanh_for(float x) {
   } else if constexpr (is_same<Output, __nv_bfloat16>) {
     return ptx::tanh_approx(x);
   } else {
-    // 1 - 2 / (1 + e^2x) loses small x to cancellation, where an odd polynomial serves.
+    // 1 - 2 / (1 + e^2x) cancels for small x; an odd polynomial serves there.
     const float square = x * x;
     const float near_zero = x * fmaf(square, fmaf(square, 0.12684548f, -0.33315549f), 1.0f);
     const float elsewhere =

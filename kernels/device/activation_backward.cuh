@@ -2,11 +2,11 @@
 #pragma once
 
 // Derivatives of the activations of device/activation.cuh, in fp32. A 16-bit `Output` gets fast functions, whose errors
-// it does not show. NaN gives NaN; an infinite argument gives the derivative's limit. A factor that would cancel (1 -
-// tanh², 1 - logistic) is computed by itself and not as a difference.
+// its rounding hides. NaN gives NaN; an infinite argument gives the derivative's limit. A factor that would cancel (1 -
+// tanh², 1 - logistic) is computed directly, not as a difference.
 //
 //   d = activation_slope<Config, Output>(x)   by Config::act: none, relu, leaky_relu, gelu, gelu_erf, silu, tanh
-//   exact_activation_slope<Config>(double)    what it should be, for references
+//   exact_activation_slope<Config>(double)    the float64 reference
 //
 // At 0, relu has the slope 0 and leaky_relu 0.01.
 
@@ -37,7 +37,7 @@ __device__ __forceinline__ float inverse_of(float x) {
   }
 }
 
-// 1 / (1 + e^-x), and 1 minus that.
+// value = 1 / (1 + e^-x), rest = 1 - value.
 struct Logistic {
   float value;
   float rest;
@@ -51,7 +51,7 @@ __device__ __forceinline__ Logistic logistic(float x) {
   return x < 0.0f ? Logistic{small_side, large_side} : Logistic{large_side, small_side};
 }
 
-// Beyond ±30 every slope is that of its limit; NaN stays.
+// Clamps x to ±30, beyond which a slope equals its limit. NaN stays NaN.
 __device__ __forceinline__ float within_slopes(float x) {
   constexpr float kEnd = 30.0f;
   return -ptx::max_nan(-ptx::max_nan(x, -kEnd), -kEnd);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Derivatives of the activations times a factor in few instructions, for kernels that compute longer than memory takes.
-// activation_backward.cuh computes 1 / (1 + e^-u) from the side that the sign of u names. Here arguments are clamped to
-// where e^-u is a number, so that e^-u / (1 + e^-u) is as exact as 1 / (1 + e^-u) for either sign.
+// act'(x) · factor in few instructions, for kernels that compute longer than memory takes. activation_backward.cuh
+// computes 1 / (1 + e^-u) by the sign of u. Here arguments are clamped so that e^-u is finite, and e^-u / (1 + e^-u) is
+// as exact as 1 / (1 + e^-u) for either sign.
 //
-// NaN gives NaN. Beyond the bounds below, infinity included, a slope is its limit but for 10^-35.
+// NaN gives NaN. Beyond the clamps, infinity included, a slope equals its limit to within 10^-35.
 
 #include "device/activation_backward.cuh"
 #include "device/config.cuh"
@@ -23,7 +23,7 @@ __device__ __forceinline__ float held_within(float x, float end) { return -ptx::
 template <class Config, class Output>
 __device__ __forceinline__ float activation_slope_times(float x, float factor) {
   if constexpr (!is_same<Output, float> && Config::act == "gelu") {
-    // x / (1 + e^-u), u = linear · x + cubic · x³: s (1 + x (1 - s) u').
+    // u = linear · x + cubic · x³, s = 1 / (1 + e^-u): the slope of x s is s (1 + x (1 - s) u').
     constexpr float kEnd = 10.0f;
     constexpr float kLinear = static_cast<float>(-detail::kGelu);
     constexpr float kCubic = static_cast<float>(-detail::kGelu * detail::kGeluCubic);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Untyped memory words of each size that one instruction moves, up to 16 bytes.
+// Untyped words: one for each size that one instruction moves, 1 to 16 bytes.
 
 #include "device/config.cuh"
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What every generated config and every kernel builds on: names that compare at compile time, and
-// the few integer types and constants that device code needs. No standard header is included: there
-// is none under NVRTC.
+// The base of all generated configs and kernels: names that compare at compile time, integer types and constants.
+// Includes no standard header: NVRTC has none.
 
 namespace tilewright {
 
@@ -19,7 +18,7 @@ inline constexpr int kWarpSize = 32;
 inline constexpr u32 kFullMask = 0xffffffffu;
 inline constexpr float kInfinity = __builtin_bit_cast(float, 0x7f800000u);
 
-// The value of an attribute, as in `if constexpr (Config::act == "gelu")`. At most 63 characters.
+// The value of an attribute, as in `if constexpr (Config::act == "gelu")`: at most 63 characters.
 class Name {
  public:
   template <int Size>
@@ -44,7 +43,7 @@ class Name {
   int length_;
 };
 
-// Whole divisions that round up, and the padding that follows from them. Both arguments are positive.
+// Integer division rounded up, and rounding up to a multiple. Both arguments are positive.
 template <class Integer>
 __device__ constexpr Integer ceil_div(Integer value, Integer divisor) {
   return (value + divisor - 1) / divisor;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Between the dtypes (float, __half, __nv_bfloat16) and float, in which kernels compute. Vectors are narrowed two
-// elements an instruction. Narrowing rounds to the nearest, ties to even.
+// Conversions between the dtypes (float, __half, __nv_bfloat16) and float, in which kernels compute. Vectors are
+// narrowed two elements per instruction. Narrowing rounds to nearest, ties to even.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -43,7 +43,7 @@ __device__ __forceinline__ T from_float(float value) {
   return detail::FromFloat<T>::one(value);
 }
 
-// The elements of a vector as floats. A bfloat16 is the upper half of a float: from whole words, one instruction each.
+// The elements of a vector as floats. A bfloat16 is the upper half of a float: one instruction per element.
 template <class T, int N>
 __device__ __forceinline__ void to_float(const Packed<T, N>& from, float (&to)[N]) {
   if constexpr (is_same<T, __nv_bfloat16> && N % 2 == 0) {

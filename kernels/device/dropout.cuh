@@ -5,13 +5,13 @@
 #include "device/philox.cuh"
 #include "device/ptx/math.cuh"
 
-// Dropout: an element is kept, and divided by 1 - p, with probability 1 - p; else it becomes 0. Which ones are kept is
-// a function of seed, offset, row and column alone, so that it is the same whatever the config:
+// Dropout keeps an element with probability 1 - p and divides it by 1 - p; other elements become 0. The mask is a
+// function of seed, offset, row and column alone, so all configs agree:
 //
 //   words = philox4x32_10(counter = (column / 4, row, offset's lower word, its upper word), key = seed)
-//   kept    where (words[column mod 4] >> 8) · 2^-24 >= p
+//   kept    if (words[column mod 4] >> 8) · 2^-24 >= p
 //
-// Row and column / 4 count modulo 2^32. p is in [0, 1]: at 0 everything is kept, and at 1 everything becomes 0.
+// Row and column / 4 count modulo 2^32. p is in [0, 1]: 0 keeps all elements, 1 drops all.
 
 namespace tilewright {
 
@@ -19,7 +19,7 @@ class Dropout {
  public:
   __device__ __forceinline__ Dropout(float p, u64 seed, u64 offset) : p_(p), seed_(seed), offset_(offset) {}
 
-  // Drops values of the columns from `column` on, a multiple of kMultiple.
+  // Applies dropout to the columns from `column` on, a multiple of kMultiple.
   template <int kMultiple, int N>
   __device__ __forceinline__ void apply(float (&values)[N], u64 row, u64 column) const {
     const Dropping dropping{least_word(), scale()};
@@ -36,7 +36,7 @@ class Dropout {
   }
 
  private:
-  // Drops an element or scales it. Make it behind the loads: it then takes no registers while they are under way.
+  // Drops or scales an element. Construct it after the loads: it then takes no registers while they are in flight.
   struct Dropping {
     u32 least_word;
     float scale;
@@ -46,7 +46,7 @@ class Dropout {
     }
   };
 
-  // Begins at any place in a group of four, with the words of one group more, moved down.
+  // `column` may lie inside a group of four: the words of this group and the next are shifted down.
   template <int N>
   __device__ __forceinline__ void apply_across(float (&values)[N], u64 row, u64 column,
                                                const Dropping& dropping) const {
@@ -75,14 +75,14 @@ class Dropout {
         seed_);
   }
 
-  // The least word that keeps an element: word >> 8 >= p · 2^24 exactly where word >= least · 2^8. For p = 1 no word is
-  // large enough for a limit, and the scale of 0 drops the rest.
+  // The least word that keeps an element: word >> 8 >= p · 2^24 if and only if word >= least · 2^8. For p = 1 the bound
+  // does not fit a word; the scale of 0 drops the elements that pass.
   __device__ __forceinline__ u32 least_word() const {
     const u32 least = static_cast<u32>(__float2int_rz(ceilf(p_ * 0x1p24f)));
     return p_ < 1.0f ? least << 8 : ~0u;
   }
 
-  // 1 / (1 - p), correctly rounded: the divisor is at least 2^-24, so one step of Newton suffices.
+  // 1 / (1 - p), correctly rounded: the divisor is at least 2^-24, so one Newton step suffices.
   __device__ __forceinline__ float scale() const {
     const float divisor = 1.0f - p_;
     const float about = ptx::rcp_approx(divisor);
@@ -93,7 +93,7 @@ class Dropout {
   u64 seed_, offset_;
 };
 
-// Dropout of one element in fp64, word by word as the definition has it, for references.
+// Dropout of one element in fp64, by the definition's formula, for references.
 __device__ __forceinline__ double exact_dropout(double value, float p, u64 seed, u64 offset, u64 row, u64 column) {
   const PhiloxWords words = philox4x32_10(
       {{static_cast<u32>(column / 4), static_cast<u32>(row), static_cast<u32>(offset), static_cast<u32>(offset >> 32)}},

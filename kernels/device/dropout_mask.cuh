@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The dropout of device/dropout.cuh, the same bits, for kernels that multiply their values by a factor anyway: scale()
-// goes into that factor, and apply() only drops. What all elements share is made once for many rows.
+// The mask of device/dropout.cuh, bit for bit, for kernels that multiply their values by a factor anyway: multiply
+// scale() into the factor; apply() only drops. Constants of all elements are computed once for many rows.
 
 #include "device/config.cuh"
 #include "device/philox.cuh"
@@ -15,10 +15,10 @@ class DropoutMask {
   __device__ __forceinline__ DropoutMask(float p, u64 seed, u64 offset)
       : seed_(seed), offset_(offset), least_word_(least_word_of(p)), scale_(scale_of(p)) {}
 
-  // 1 / (1 - p), and 0 for p = 1.
+  // 1 / (1 - p), or 0 if p = 1.
   __device__ __forceinline__ float scale() const { return scale_; }
 
-  // Drops of the values of a row's columns from `column` on, a multiple of 4.
+  // Drops elements of a row's columns from `column` on, a multiple of 4.
   template <int N>
   __device__ __forceinline__ void apply(float (&values)[N], u64 row, u64 column) const {
     static_assert(N % 4 == 0, "whole groups of four share a counter");
@@ -33,12 +33,12 @@ class DropoutMask {
   }
 
  private:
-  // Between integers: word >> 8 >= p · 2^24 exactly where word >= least · 2^8.
+  // Compares integers: word >> 8 >= p · 2^24 if and only if word >= least · 2^8.
   __device__ static __forceinline__ u32 least_word_of(float p) {
     const u32 least = static_cast<u32>(__float2int_rz(ceilf(p * 0x1p24f)));
     return p < 1.0f ? least << 8 : ~0u;
   }
-  // Correctly rounded by a step of Newton.
+  // Correctly rounded by one Newton step.
   __device__ static __forceinline__ float scale_of(float p) {
     const float divisor = 1.0f - p;
     const float about = ptx::rcp_approx(divisor);

@@ -4,8 +4,8 @@
 #include "device/config.cuh"
 #include "device/ptx/math.cuh"
 
-// Transcendental functions as exact as an output type can show: the hardware's approximation where the result is
-// rounded to 8 or 11 bits anyway, the accurate function where it is stored in fp32.
+// Transcendental functions as exact as the output type can show: the hardware's approximation if the result is rounded
+// to 8 or 11 bits, the accurate function if it is stored in fp32.
 
 namespace tilewright {
 
@@ -35,7 +35,7 @@ template <class Output>
 __device__ __forceinline__ float rsqrt_for(float x) {
   const float estimate = ptx::rsqrt_approx(x);
   if constexpr (is_same<Output, float>) {
-    // One step of Newton's method; not where the estimate is 0 or infinite.
+    // One Newton step, unless the estimate is 0 or infinite.
     const float error = fmaf(-0.5f * x * estimate, estimate, 0.5f);
     return estimate > 0.0f && estimate < kInfinity ? fmaf(estimate, error, estimate) : estimate;
   } else {

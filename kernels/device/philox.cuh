@@ -3,10 +3,10 @@
 
 #include "device/config.cuh"
 
-// Random numbers by counting: Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2,
-// 3", 2011) makes four words of a key and a counter, the same on every device and in any order. Key and the counter's
-// words that all threads share stay in uniform registers: per round two wide multiplications and two three-way xors
-// remain.
+// Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1,
+// 2, 3", 2011) makes four words of a key and a counter, the same on every device and in any order. The key and the
+// counter words that all threads share stay in uniform registers: a round costs two wide multiplications and two
+// three-way xors.
 
 namespace tilewright {
 
@@ -16,7 +16,7 @@ struct PhiloxWords {
   __device__ __forceinline__ u32 operator[](int i) const { return words[i]; }
 };
 
-// The four words of `counter` under `key`, the lower words first.
+// Four random words of `counter` under `key`.
 __device__ __forceinline__ PhiloxWords philox4x32_10(PhiloxWords counter, u64 key) {
   constexpr u32 kMultiplier0 = 0xD2511F53u, kMultiplier1 = 0xCD9E8D57u;
   constexpr u32 kWeyl0 = 0x9E3779B9u, kWeyl1 = 0xBB67AE85u;

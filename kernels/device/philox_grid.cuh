@@ -3,11 +3,11 @@
 
 #include "device/philox.cuh"
 
-// Philox4x32-10 of a grid of counters {group, row, offset's lower word, its upper word}, with the words of philox.cuh.
-// Most of the first three rounds depends on the row or on the group alone. Where that part is kept for each, 15 of 20
-// multiplications remain.
+// Philox4x32-10 on a grid of counters {group, row, offset's lower word, its upper word}: the words are those of
+// philox.cuh. Most of the first three rounds depends on the row or the group alone. With that part kept for each row
+// and group, 15 of 20 multiplications remain.
 //
-//   round   word 0         1       2                     3        words are the row's (r), the group's (g) or both's
+//   round   word 0         1       2                     3        r: of the row, g: of the group, …: of both
 //   1       r              const   g                     g
 //   2       g              g       r.high ^ g[0]         r.low
 //   3       … ^ g[1]       …       g[2] ^ r.low          g[3]

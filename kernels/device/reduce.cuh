@@ -3,7 +3,7 @@
 
 #include "device/config.cuh"
 
-// Reductions over the lanes of a warp, by butterflies: every lane gets the result, and gets the same one.
+// Reductions over the lanes of a warp by butterflies: all lanes get the same result.
 
 namespace tilewright {
 
@@ -18,7 +18,7 @@ struct Sum {
   }
 };
 
-// Reduces over groups of kLanes neighbouring lanes (a power of two, at most a warp). Every lane of the warp must call.
+// Reduces over groups of kLanes neighbouring lanes (a power of two, at most a warp). All lanes of the warp must call.
 template <int kLanes, class T, class Operation>
 __device__ __forceinline__ T reduce_lanes(T value, Operation operation) {
   static_assert(kLanes >= 1 && kLanes <= kWarpSize && (kLanes & (kLanes - 1)) == 0, "lanes: a power of two up to 32");

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A place in the ring of `kStages` buffers between the threads that fill them and those that use them. Each side has a
-// place of its own: `stage` is the buffer of its turn, `parity` that of the mbarrier phase (ptx/mbarrier.cuh) in which
-// the buffer is full. The buffer is empty for that turn in the phase of the other parity, which has ended on fresh
-// mbarriers.
+// A position in a ring of `kStages` stages between producers and consumers; each side has its own. `stage` is the stage
+// of the current turn, `parity` that of the mbarrier phase (ptx/mbarrier.cuh) whose end means full. The stage is empty
+// once the phase of the other parity has ended, as it has on fresh mbarriers.
 
 #include "device/config.cuh"
 
@@ -22,7 +21,7 @@ struct Ring {
     }
   }
 
-  // Moves on by so many turns.
+  // Advances by `turns` stages.
   __device__ __forceinline__ void advance(u32 turns) {
     const u32 sum = stage + turns;
     stage = sum % kStages;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Dynamic shared memory: as many bytes as the implementation's `shared_bytes` formula gives, aligned to
-// 1024 bytes (what the widest swizzle needs). A kernel calls this once and lays its tiles out in a struct.
+// Dynamic shared memory: the bytes of the implementation's `shared_bytes` formula, aligned to 1024 bytes as the widest
+// swizzle needs. A kernel calls this once and lays out its tiles in a struct.
 
 namespace tilewright {
 

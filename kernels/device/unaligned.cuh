@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Vectors at addresses that are only aligned to an element.
+// Vectors at addresses aligned only to an element.
 //
 //   memory     …|a b|c d|e f|g h|…      three halves of a vector at aligned addresses hold the wanted elements, here b
-//   wanted         |b c d e|            c d e: they are loaded whole, and moved down by a word and by half a word
+//   wanted         |b c d e|            c d e: they are loaded whole, then shifted by a word and by half a word
 //
-// Loading and moving are two steps, so that a kernel has all its loads under way before it waits for one. The halves
-// reach up to margin_of<kVec>() elements past either end of the vector.
+// Loading and shifting are two steps, so a kernel has all loads in flight before it waits for one. The halves reach up
+// to margin_of<kVec>() elements past either end of the vector.
 
 #include "device/ptx/cp_async.cuh"
 #include "device/vector.cuh"
 
 namespace tilewright {
 
-// How many elements `address` lies past an address that is aligned to kVec of them.
+// Elements from the last address aligned to kVec elements to `address`.
 template <int kVec, class T>
 __device__ __forceinline__ int phase_of(const T* address) {
   return static_cast<int>(reinterpret_cast<u64>(address) / sizeof(T) % kVec);
 }
 
-// How many elements beside a vector are read with it.
+// Elements read with a vector beside either end.
 template <int kVec>
 __device__ constexpr int margin_of() {
   return kVec < 4 ? 0 : kVec / 2 - 1;
 }
 
-// A vector as it comes from memory. kAligned: its address is aligned, and it comes as it is.
+// A vector as loaded. kAligned: its address is aligned, and it is loaded as one.
 template <class T, int kVec, bool kAligned>
 struct Arriving {
   enum : int { kHalf = kVec / 2 };
@@ -37,8 +37,8 @@ struct Arriving<T, kVec, true> {
   Packed<T, kVec> whole;
 };
 
-// The place of vectors that all lie equally far, less than half a vector, behind an address aligned to half a vector.
-// That address names a vector.
+// The skew of vectors that all lie equally far, less than half a vector, behind an address aligned to half a vector.
+// That aligned address names a vector.
 template <class T, int kVec, bool kAligned>
 class Skew {
  public:
@@ -72,7 +72,7 @@ class Skew {
     }
   }
 
-  // The vector that has arrived.
+  // The vector, once it has arrived.
   __device__ __forceinline__ Packed<T, kVec> take(const Vectors& from) const {
     if constexpr (kWhole) {
       return from.whole;
@@ -101,7 +101,7 @@ class Skew {
   }
 
  private:
-  // Where the last of the three halves begins. Skewed vectors alone need it; behind others memory may end.
+  // The offset of the last of the three halves. Unskewed vectors do not need it, and memory may end before it.
   __device__ __forceinline__ int last() const { return elements_ != 0 ? kVec : kHalf; }
 
   enum : bool { kWhole = kAligned || kVec == 1 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A few elements that move together: N elements of T, N a power of two, up to 32 bytes. A vector of up to 16 bytes
-// moves by one instruction and needs an address aligned to its size; one of 32 bytes by two, aligned to 16.
+// N elements of T that move together: N is a power of two, up to 32 bytes. A vector of up to 16 bytes moves by one
+// instruction and needs an address aligned to its size; 32 bytes take two, aligned to 16.
 //
 //   auto v = load_vector<Config::vec, Load::kStreaming>(x + i);
 //   v[0] = …;
@@ -83,8 +83,8 @@ __device__ __forceinline__ void store_word(W* address, W value) {
 
 }  // namespace detail
 
-// A vector as the words that it moves in. Kept like this while it waits in registers, it is not taken apart into 16-bit
-// elements wherever it passes a branch.
+// A vector as the words in which it moves. Values that wait in registers in this form are not split into 16-bit
+// elements at branches.
 template <class T, int N>
 struct Packed {
   Word<Vector<T, N>::kWordBytes> words[Vector<T, N>::kWords];

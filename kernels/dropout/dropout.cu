@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// y[i] = x[i] / (1 - p) where element i is kept, else 0, for i in [0, n); any n ≥ 1, any address; y may be x itself.
-// What is kept, device/dropout.cuh says; the row is 0 and the column i.
+// y[i] = x[i] / (1 - p) if element i is kept, else 0, for i in [0, n); any n ≥ 1, any address; y may be x itself.
+// device/dropout.cuh has the mask, with row 0 and column i.
 //
 // Shared memory: none. sm_80 and later.
 

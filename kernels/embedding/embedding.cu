@@ -2,10 +2,10 @@
 //
 // y[t] = table[index[t]]: rows of a table by their numbers. An index that is no row of the table gives a row of zeros.
 //
-//   table   vocab × d        index   tokens        y   tokens × d, none of the inputs
+//   table   vocab × d        index   tokens        y   tokens × d, not an input
 //
-// A thread has vectors of `tokens_per_thread` rows of y: their numbers are loaded first, then a vector of each at once.
-// sm_80 and later, no shared memory.
+// A thread has vectors of `tokens_per_thread` rows of y: it loads their indices first, then a vector of each row at
+// once. sm_80 and later, no shared memory.
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
@@ -18,7 +18,7 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
   using namespace tilewright;
   using T = typename Config::dtype;
   constexpr int kVec = Config::vec, kAcross = Config::threads_per_row, kTokens = Config::tokens_per_thread;
-  // With hints y leaves L2 first, so that rows of the table that come again are still there.
+  // With hints y leaves L2 first, so that the table's rows that come again are still there.
   constexpr Store kStore = Config::hints == 1 ? Store::kEvictFirst : Store::kDefault;
   constexpr Load kLoad = Config::hints == 1 ? Load::kEvictLast : Load::kDefault;
   constexpr int kDown = Config::num_warps * kWarpSize / kAcross;
@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
 #pragma unroll
   for (int j = 0; j < kVec; ++j) none[j] = from_float<T>(0.0f);
 
-  // Tokens first, first + kDown, … of a block.
+  // Gather tokens first, first + kDown, … of a block.
   for (i64 block = blockIdx.x; block * (kDown * kTokens) < tokens; block += gridDim.x) {
     const i64 first = block * (kDown * kTokens) + down;
     i64 rows[kTokens];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// y[t] = table[index[t]] (embedding.cu) where rows come again and the table does not fit in L2: by slices of columns,
-// one behind the other. A slice of all rows stays in L2, so that a row's second token finds it there. Blocks come in
-// the order of slices; each has tokens of one.
+// y[t] = table[index[t]] (embedding.cu) for a table with repeated rows that does not fit in L2: by slices of columns,
+// one after the other. A slice of all rows stays in L2, where a row's second token finds it. Blocks are in the order of
+// slices; each has tokens of one.
 //
-// A thread has a vector of `tokens_per_thread` rows of y: their numbers are loaded first, then a vector of each at
+// A thread has a vector of `tokens_per_thread` rows of y: it loads their indices first, then a vector of each row at
 // once. sm_80 and later, no shared memory.
 
 #include "device/config.cuh"

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The gradient of an embedding: dtable[v] = Σ over the tokens t with index[t] = v of dy[t], a row of zeros where there
+// The gradient of an embedding: dtable[v] = Σ over the tokens t with index[t] = v of dy[t], or a row of zeros if there
 // is none. Tokens whose index is no row of the table are left out.
 //
 //   dy   tokens × d        index   tokens        dtable   vocab × d in fp32, the same bits on every launch
 //
-// A block has rows_per_block rows of dtable and some columns of them. Its warps go through the indices, each through a
-// part of its own, and write down the tokens of the block's rows in their order; then each thread adds the gradients of
-// a row's tokens one after the other, in registers. No sum depends on which block or warp came first. Where a warp
-// finds more tokens than it can write down, the block goes through the indices again, by windows, and adds to dtable
-// after each. sm_80 and later.
+// A block has rows_per_block rows of dtable and some columns of them. Each of its warps goes through a part of the
+// indices and lists the tokens of the block's rows in order; then each thread adds the gradients of a row's tokens one
+// after the other, in registers. No sum depends on which block or warp came first. If a warp finds more tokens than it
+// can list, the block goes through the indices again, by windows, and adds to dtable after each. sm_80 and later.
 //
-//   shared memory   kListed tokens with their rows, then two numbers a warp
+//   shared memory   num_warps · kOfWarp list entries of 8 bytes, then a count per warp
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
@@ -22,10 +21,10 @@ namespace embedding_bwd {
 
 using namespace tilewright;
 
-// Tokens that a warp writes down, and that a block does in a window.
+// kOfWarp: tokens that a warp can list; kSteps: groups of 32 tokens that a warp searches at once.
 inline constexpr int kOfWarp = 256, kSteps = 4;
 
-// A token and its row of the block's, in one number.
+// A list entry: a token and, in its lowest bits, the token's row among the block's.
 inline constexpr int kRowBits = 8;
 
 template <class Config>
@@ -46,10 +45,10 @@ struct Block {
   float* dtable;
   i64 tokens, vocab, d, first_row, column;
   i64* listed;
-  int* counts;  // of each warp's part
+  int* counts;  // per warp
 
-  // Calls `use(place, entry)` for the tokens of the block's rows among kSteps · 32 from `first` on, whose place is
-  // counted from 0; returns how many these are.
+  // Searches kSteps · 32 tokens from `first` on: calls `use(place, entry)` for each token of the block's rows, with
+  // places counted from 0. Returns their number.
   template <class Use>
   __device__ __forceinline__ int find(i64 first, i64 end, const Use& use) const {
     const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
@@ -107,7 +106,7 @@ struct Block {
 
   __device__ __forceinline__ bool has(int row) const { return column < d && first_row + row < vocab; }
 
-  // Every warp a part of the tokens. Returns whether all were written down.
+  // Lists the tokens; each warp lists one part. Returns whether all lists had room.
   __device__ __forceinline__ bool list_all() const {
     const int warp = static_cast<int>(threadIdx.x) / kWarpSize;
     const i64 part = round_up<i64>(ceil_div<i64>(tokens, kWarps), kSteps * kWarpSize);
@@ -125,7 +124,7 @@ struct Block {
     return all;
   }
 
-  // By windows, in each of which every warp has kSteps · 32 tokens.
+  // Adds window by window; in each a warp has kSteps · 32 tokens.
   __device__ __forceinline__ void by_windows() const {
     const int warp = static_cast<int>(threadIdx.x) / kWarpSize;
     int count = 0;
@@ -193,7 +192,7 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
   }
 }
 
-// What is right: a warp has a row of dtable.
+// The reference: a warp per row of dtable.
 template <class Config>
 __global__ void embedding_bwd_reference(const typename Config::dtype* dy, const long long* index, double* dtable,
                                         long long tokens, long long vocab, long long d) {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The gradient of an embedding (embedding_bwd.cu: the same arguments, the same order of adding) in two kernels:
+// The gradient of an embedding (embedding_bwd.cu has the arguments and the order of additions) in two kernels:
 //
-//   sort   a block has kPart tokens, and sorts them by their row of dtable; tokens that have none come last
-//   sums   a block has rows_per_block neighbouring rows of dtable, a bucket, and some columns of them: the bucket's
-//          tokens stand side by side in each part
+//   sort   a block has kPart tokens, and sorts them by their row of dtable; tokens without a row come last
+//   sums   a block has rows_per_block neighbouring rows of dtable, a bucket, and some columns of them: in each part the
+//          bucket's tokens are contiguous
 //
 //   sorted   parts × kPart: the row within its bucket, the token within its part; by row, then by token
 //   starts   parts × (buckets + 1): where each bucket begins in the part
 //
-// A block of the second puts the tokens of some parts together by row, in their order, and adds their gradients one
-// after the other in registers: all of a bucket's where it has at most kPart tokens, else it goes on from dtable. So no
-// sum depends on which block came first. sm_80 and later; from sm_90 on the second kernel starts before the first has
-// ended.
+// A block of the second kernel gathers the tokens of some parts by row, in their order, and adds their gradients one
+// after the other in registers: all of a bucket's if it has at most kPart tokens, else it continues from dtable. So no
+// sum depends on which block came first. sm_80 and later; from sm_90 on the second kernel may start before the first
+// has ended.
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
@@ -40,7 +40,7 @@ __device__ __forceinline__ void sort_parts(const long long* index, u32* sorted, 
       const u64 place = row >= 0 && row < vocab ? static_cast<u64>(row) : ~u64{0} >> kTokenBits;
       keys[i] = place << kTokenBits | static_cast<u64>(i);
     }
-    // Bitonic: runs of `size` are sorted up and down in turn.
+    // Bitonic sort: runs of `size` are sorted up and down in turn.
     for (int size = 2; size <= kPart; size *= 2) {
       for (int stride = size / 2; stride > 0; stride /= 2) {
         __syncthreads();
@@ -70,13 +70,13 @@ __device__ __forceinline__ void sort_parts(const long long* index, u32* sorted, 
   }
 }
 
-// What the threads of a block tell each other.
+// The shared memory of a block of the second kernel.
 template <int kWarps>
 struct Listed {
-  u32 tokens[kPart];   // of some parts, as they come
+  u32 tokens[kPart];   // of some parts, in order
   u32 ordered[kPart];  // by row
   u8 rows[kPart], ordered_rows[kPart];
-  int ends[kWarps * kWarpSize];  // of the tokens of each part
+  int ends[kWarps * kWarpSize];  // of each part's tokens
   int of_warps[kWarps];
 };
 
@@ -98,7 +98,7 @@ struct Bucket {
   i64 tokens, vocab, d, number;
   Listed<kWarps>* listed;
 
-  // The sum of `value` over this thread and those before it.
+  // The sum of `value` over this thread and the threads before it.
   __device__ __forceinline__ int up_to(int value) const {
     const int thread = static_cast<int>(threadIdx.x), lane = thread % kWarpSize, warp = thread / kWarpSize;
 #pragma unroll
@@ -112,8 +112,7 @@ struct Bucket {
     return value;
   }
 
-  // Puts the bucket's tokens of the parts from `first` on together, by row: as many parts as there is room for, whose
-  // number it returns.
+  // Gathers the bucket's tokens of the parts from `first` on, by row: as many parts as fit, whose number it returns.
   __device__ __forceinline__ int list(i64 first, int& count) const {
     const int thread = static_cast<int>(threadIdx.x);
     const i64 parts = parts_of(tokens), buckets = ceil_div<i64>(vocab, kRows), part = first + thread;
@@ -133,7 +132,7 @@ struct Bucket {
       }
     }
     __syncthreads();
-    // Ends do not fall.
+    // The ends are monotonic: search them for the parts that fit.
     int fit = 0;
     for (int step = kThreads / 2; step > 0; step /= 2) {
       if (listed->ends[fit + step - 1] <= kPart) fit += step;

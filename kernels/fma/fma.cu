@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each element x[i] starts a chain of `steps` fused multiply-adds, v = v·a + b, and y[i] is its end: hardly any
-// traffic, so its best time is the rate at which the device multiplies and adds in fp32.
+// Each element x[i] starts a chain of `steps` fused multiply-adds, v = v·a + b, and y[i] is its result: with hardly any
+// traffic, the best time is the device's rate of fp32 multiply-adds.
 //
 //   thread   chain 0 … chain kChains-1, independent of each other: while one waits for its last step, others go on
 //

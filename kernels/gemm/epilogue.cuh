@@ -13,7 +13,7 @@ struct Epilogue {
   using T = typename Config::dtype;
   enum : bool { kHasBias = Config::bias == "yes", kHasResidual = Config::residual == "yes" };
 
-  // `bias` and `residual` are not used where the problem has none.
+  // `bias` and `residual` are ignored if the problem has none.
   __device__ static __forceinline__ float finish(float sum, float bias, float residual) {
     if constexpr (kHasBias) sum += bias;
     sum = activate<Config, T>(sum);

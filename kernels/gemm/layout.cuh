@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The layouts of a product's operands. An operand has `extent` rows (m of a, n of b) and k columns; in memory either
-// the elements of a row lie beside each other, k-major, or those of a column.
+// The layouts of a product's operands. An operand has `extent` rows (m of a, n of b) and k columns. In memory the
+// elements of a row are contiguous (k-major), or those of a column.
 //
 //   layout   a              b
 //   nt       k-major        k-major
@@ -25,7 +25,7 @@ struct Operand {
   const T* data;
   i64 extent, k;
 
-  // The distance from one run of neighbouring elements to the next.
+  // The distance from one run of contiguous elements to the next.
   __device__ __forceinline__ i64 pitch() const { return kKMajor ? k : extent; }
   __device__ __forceinline__ const T* at(i64 row, i64 column) const {
     return data + (kKMajor ? row * k + column : column * extent + row);

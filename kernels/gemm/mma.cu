@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gemm by mma.sync: bf16, f16, and f32 with math=tf32, whose operands are rounded to tf32. Any layout and shape ≥ 1.
+// gemm, c = act(a · b + bias) + residual, by mma.sync: bf16, f16, and f32 with math=tf32, whose operands are rounded to
+// tf32. Any layout (layout.cuh) and shape ≥ 1.
 //
-//   a, b   rows in memory, and the addresses, are multiples of `vec` bytes: 16, 8, 4 or those of one element
-//   c, bias, residual   any address; by vectors of 4 elements where all allow it
+//   a, b   row lengths and addresses are multiples of `vec` bytes: 16, 8, 4 or one element
+//   c, bias, residual   any address; by vectors of 4 elements if all allow it
 //
 // A block computes block_m × block_n of c over one of split_k parts of k, a warp warp_m × warp_n of it:
 //
@@ -11,8 +12,8 @@
 //                          (mma_copy.cuh, mma_tile.cuh)
 //   sums ── parts of k added (split.cuh) ── 16 rows of a warp at a time through shared memory ──▶ c (output.cuh)
 //
-// Shared memory: stages · block_k · (block_m + block_n) elements, or what the rows on their way to c take, if that is
-// more; and a word. sm_80 and later.
+// Shared memory: stages · block_k · (block_m + block_n) elements, or warps · 16 · (warp_n + 8) floats if that is more;
+// and a word. sm_80 and later.
 
 #include "device/ptx/cp_async.cuh"
 #include "device/ptx/opaque.cuh"
@@ -38,7 +39,7 @@ struct MmaGeometry {
     kWarps = kBlockM / kWarpM * kWarpsN,
     kThreads = kWarps * kWarpSize,
 
-    // A warp's fragments: of a 16 rows each, of b pairs of 8 columns.
+    // A warp's fragments: 16 rows of a each, pairs of 8 columns of b.
     kRowsOf16 = kWarpM / 16,
     kColumnsOf16 = kWarpN / 16,
 
@@ -70,8 +71,7 @@ struct MmaGeometry {
   };
 };
 
-// What a block computes. Blocks come by tiles for one part of k and then for the next: those at one time share
-// operands.
+// Blocks take all tiles for one part of k, then for the next: concurrent blocks share operands.
 template <class Config>
 struct MmaPlace {
   using G = MmaGeometry<Config>;
@@ -98,7 +98,7 @@ struct MmaWarp {
   using TileA = typename G::TileA;
   using TileB = typename G::TileB;
 
-  int row, column;  // of the tile, the warp's first
+  int row, column;  // the warp's first in the tile
   int lane;
   float sums[G::kRowsOf16 * G::kColumnsOf16 * 2][4];
 
@@ -128,7 +128,7 @@ struct MmaWarp {
     }
   }
 
-  // Sums over the part of k that the copies go through, `blocks` of them.
+  // Sums over the `blocks` blocks of k of the copies.
   template <class CopyA, class CopyB>
   __device__ __forceinline__ void compute(typename G::Storage& storage, CopyA copy_a, CopyB copy_b, u32 blocks) {
 #pragma unroll
@@ -149,7 +149,7 @@ struct MmaWarp {
     int from = 0, to = G::kStages - 1;
 #pragma unroll 1
     for (u32 block = 0; block < blocks; ++block) {
-      // This stage has come, and the one before it has been read by all: it takes what comes next.
+      // This stage is full, and all threads have read the previous one: refill that.
       ptx::cp_async_wait<G::kStages - 2>();
       __syncthreads();
       const typename G::Stage& stage = storage.stages[from];
@@ -160,7 +160,7 @@ struct MmaWarp {
         copy_b.load(storage.stages[to].b);
       }
       ptx::cp_async_commit();
-      // While one step is multiplied, the next step's fragments come.
+      // Load the next step's fragments while this step is multiplied.
 #pragma unroll
       for (int step = 0; step < TileA::kSteps; ++step) {
         if (step + 1 < TileA::kSteps) load(fragments[(step + 1) % 2], stage, place_a, place_b, step + 1);
@@ -169,12 +169,12 @@ struct MmaWarp {
       from = from + 1 == G::kStages ? 0 : from + 1;
       to = to + 1 == G::kStages ? 0 : to + 1;
     }
-    // Shared memory is free for other use.
+    // Free shared memory for other use.
     ptx::cp_async_wait<0>();
     __syncthreads();
   }
 
-  // Stores the sums, of the tile at `first_row` and `first_column`, with N neighbours a lane. `out` is the warp's own.
+  // Stores the sums of the tile at `first_row` and `first_column`, N neighbours a lane. `out` is the warp's own.
   template <int N>
   __device__ __forceinline__ void store(const Output<Config>& output, float* out, i64 first_row,
                                         i64 first_column) const {
@@ -207,7 +207,7 @@ struct MmaWarp {
 
 }  // namespace tilewright::gemm
 
-// One block a multiprocessor is enough: for more of them the compiler would spill.
+// One block per SM suffices: for more the compiler would spill.
 template <class Config>
 __global__ void __launch_bounds__(tilewright::gemm::MmaGeometry<Config>::kThreads, 1)
     gemm_mma(const typename Config::dtype* a, const typename Config::dtype* b, const typename Config::dtype* bias,
@@ -231,7 +231,7 @@ __global__ void __launch_bounds__(tilewright::gemm::MmaGeometry<Config>::kThread
   part.compute(storage, CopyA({a, m, k}, place.row, range.first, thread),
                CopyB({b, n, k}, place.column, range.first, thread), range.count);
 
-  // Found once more: kept, the place would take registers from the loop above.
+  // Compute the place again: kept, it would take registers from the loop above.
   const MmaPlace<Config> again(m, n, static_cast<u32>(ptx::opaque(static_cast<int>(blockIdx.x))));
   if (!Split<Config::split_k, G::kThreads>::sum_up(part.sums, partial, counters, again.tile, again.split, thread,
                                                    &storage.word, [] { __syncthreads(); })) {

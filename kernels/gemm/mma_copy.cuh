@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A thread's share of copying tile after tile of an operand, along k, into shared memory laid out by MmaTile. Copies
-// have kVec bytes, of which all rows of the operand are whole numbers: so a copy lies in the operand or outside, and
-// then its place is filled with zeros. Of 4 bytes and more they are asynchronous; single 16-bit elements go through
-// registers.
+// A thread's share of copying tile after tile of an operand, along k, into shared memory laid out by MmaTile. A copy
+// has kVec bytes, which divide all row lengths of the operand: it lies inside, or outside, and then zeros fill its
+// place. Copies of 4 bytes and more are asynchronous; single 16-bit elements go through registers.
 
 #include "device/ptx/cp_async.cuh"
 #include "layout.cuh"
@@ -15,7 +14,7 @@ namespace tilewright::gemm {
 template <class Tile, class Operand, int kVec, int kThreads>
 class MmaCopy {
  public:
-  // Begins with the rows (of m or n) from `first` and block `block` of kBlockK columns.
+  // Begins at row `first` (of m or n) and block `block` of kBlockK columns.
   __device__ __forceinline__ MmaCopy(const Operand& operand, i64 first, u32 block, int thread)
       : thread_(thread), pitch_(operand.pitch()) {
     const i64 column = i64{block} * kBlockK;
@@ -39,7 +38,7 @@ class MmaCopy {
         from += step(i);
       }
     } else {
-      // Eight under way at a time.
+      // Keep eight loads in flight.
       constexpr int kAtOnce = 8;
 #pragma unroll
       for (int first = 0; first < kCopies; first += kAtOnce) {
@@ -70,7 +69,7 @@ class MmaCopy {
     kOfRow = Tile::kRowBytes / kVec,  // copies
     kAll = Tile::kRows * kOfRow,
     kCopies = (kAll + kThreads - 1) / kThreads,
-    // Threads go along rows: several rows at once, or a row in several turns.
+    // Threads go along rows: several rows at once, or one row in several turns.
     kTurns = kOfRow > kThreads ? kOfRow / kThreads : 1,
     kRowsAtOnce = kOfRow > kThreads ? 1 : kThreads / kOfRow,
   };
@@ -79,7 +78,7 @@ class MmaCopy {
   __device__ static __forceinline__ int clamp(i64 value, int most) {
     return static_cast<int>(value < most ? value : most);
   }
-  // The row of the thread's copy i in the tile, and its first element there.
+  // The row of the thread's copy `i` in the tile, and its first element there.
   __device__ __forceinline__ int row(int i) const {
     return kTurns > 1 ? i / kTurns : thread_ / kOfRow + i * kRowsAtOnce;
   }
@@ -90,14 +89,14 @@ class MmaCopy {
     return Tile::place(row(i), element(i) * static_cast<int>(sizeof(T)));
   }
   __device__ __forceinline__ bool exists(int i) const { return kAll % kThreads == 0 || row(i) < Tile::kRows; }
-  // The distance from copy i's source to the next one's.
+  // The distance from the source of copy `i` to the next one's.
   __device__ __forceinline__ i64 step(int i) const {
     if constexpr (kTurns == 1) return kRowsAtOnce * pitch_;
     constexpr int kTurn = kThreads * kElements;
     return (i + 1) % kTurns != 0 ? i64{kTurn} : pitch_ - (kTurns - 1) * kTurn;
   }
 
-  const T* from_;  // copy 0 of the next tile
+  const T* from_;  // source of copy 0 of the next tile
   int thread_;
   i64 pitch_;
   i64 k_left_;

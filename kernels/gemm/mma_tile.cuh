@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A block's tile of an operand in shared memory, and how a warp takes fragments for mma from it. A row of the tile is
-// what lies beside each other in memory: block_k elements of a k-major operand, else kExtent elements of m or n for one
-// k.
+// A block's tile of an operand in shared memory, and a warp's loads of mma fragments from it. A row of the tile is
+// contiguous in memory: block_k elements of a k-major operand, else kExtent elements of m or n for one k.
 //
-// Rows are cut into units of 16 bytes. So that 8 lanes that go down a column of units meet 8 different groups of banks,
-// unit u of row r lies at place
+// Rows are cut into units of 16 bytes. Unit u of row r has a place by which 8 lanes that read down a column of units
+// meet 8 different groups of banks:
 //
 //   u ^ r % 8           rows of 128 bytes and more
-//   u ^ r / 2 % 4       rows of 64 bytes, of which two lie beside each other
-//   u ^ 2 (r % 4)       tf32 that is not k-major, which is read by elements: 4 rows × 8 neighbours are 32 banks
+//   u ^ r / 2 % 4       rows of 64 bytes, two of which share a line of banks
+//   u ^ 2 (r % 4)       tf32 that is not k-major, read by elements: 4 rows × 8 neighbours are 32 banks
 //
-// ldmatrix transposes matrices of 16-bit elements on their way; those of 32 bits it cannot.
+// ldmatrix transposes matrices of 16-bit elements on the way, but not of 32-bit elements.
 
 #include "device/ptx/ldmatrix.cuh"
 #include "device/ptx/mma.cuh"
 
 namespace tilewright::gemm {
 
-// The side of an operand in mma: two of its four 8 × 16-byte matrices neighbour in m or n, two in k; a has the former
-// first.
+// The side of an operand in mma. Of its four 8 × 16-byte matrices two are adjacent in m or n, two in k; a numbers the
+// former first, b the latter.
 enum class Side { kA, kB };
 
 template <class T, Side kSide, bool kKMajor, int kExtent, int kBlockK>
@@ -33,21 +32,21 @@ struct MmaTile {
     kRows = kKMajor ? kExtent : kBlockK,
     kRowBytes = static_cast<int>((kKMajor ? kBlockK : kExtent) * sizeof(T)),
     kBytes = kRows * kRowBytes,
-    // What one mma takes of k.
+    // The k of one mma.
     kStep = static_cast<int>(32 / sizeof(T)),
     kSteps = kBlockK / kStep,
   };
   static_assert(kRowBytes == 64 || kRowBytes % 128 == 0, "rows are half of a line of banks, or whole ones");
   static_assert(!kByElements || kRowBytes % 128 == 0, "rows of single elements are whole lines of banks");
 
-  // Where byte `byte` of a row lies in the tile.
+  // Where byte `byte` of row `row` lies in the tile.
   __device__ static __forceinline__ int place(int row, int byte) {
     const int swizzle = kByElements ? (row & 3) << 1 : kRowBytes == 64 ? row >> 1 & 3 : row & 7;
     return row * kRowBytes + (byte ^ swizzle << 4);
   }
 
-  // Where a lane finds its share of the fragments from row `first` (of m or n) on: it is fixed, and what is added for
-  // other fragments is known when compiled. `first` is a multiple of the span of the warp's fragments.
+  // A lane's place in the fragments from row `first` (of m or n) on: it is fixed, and offsets to other fragments are
+  // compile-time constants. `first` is a multiple of the span of the warp's fragments.
   __device__ static __forceinline__ int lane_place(int first, int lane) {
     if constexpr (kByElements) return place(lane % 4, (first + lane / 4) * 4);
     const int matrix = lane / 8;
@@ -57,7 +56,7 @@ struct MmaTile {
     return place(half_k * 8 + lane % 8, (first + half_extent * 8) * static_cast<int>(sizeof(T)));
   }
 
-  // 16 rows of m or n, from 16 · index, in step `step` of k: of a one fragment, of b two of 8 rows.
+  // Loads 16 rows of m or n, from 16 · index, in step `step` of k: one fragment of a, or two of 8 rows of b.
   __device__ static __forceinline__ void load(u32 (&to)[4], const unsigned char* tile, int lane_place, int index,
                                               int step) {
     if constexpr (kKMajor) {

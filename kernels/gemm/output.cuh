@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Turns finished sums into elements of c, some neighbours of a row at a time: epilogue.cuh applied, rounded, stored.
+// Turns sums into elements of c, N neighbours of a row at a time: applies epilogue.cuh, rounds, stores.
 
 #include "device/vector.cuh"
 #include "epilogue.cuh"
@@ -14,12 +14,11 @@ struct Output {
   using E = Epilogue<Config>;
 
   const T* bias;
-  const T* residual;  // may be c: an element of it is read by the thread that then writes that of c
+  const T* residual;  // may be c: the thread that writes an element of c has read it here
   T* c;
   i64 m, n;
 
-  // Whether runs of N columns from a multiple of N move as vectors in all rows and tensors. It is the same for all
-  // threads.
+  // Whether runs of N columns from a multiple of N move as vectors in all rows and tensors; the same for all threads.
   template <int N>
   __device__ __forceinline__ bool allows() const {
     u64 addresses = reinterpret_cast<u64>(c);
@@ -28,7 +27,7 @@ struct Output {
     return n % N == 0 && addresses % (N * sizeof(T)) == 0;
   }
 
-  // Stores N neighbouring columns, which exist; N > 1 only where vectors are allowed.
+  // Stores N neighbouring columns, which exist; N > 1 needs allows<N>().
   template <int N>
   __device__ __forceinline__ void store(float (&sums)[N], i64 row, i64 column) const {
     const i64 place = row * n + column;
@@ -40,7 +39,7 @@ struct Output {
     store_vector(c + place, from_float<T>(sums));
   }
 
-  // Stores up to N columns, those that exist, one by one.
+  // Stores the existing ones of N columns, one by one.
   template <int N>
   __device__ __forceinline__ void store_each(const float (&sums)[N], i64 row, i64 column) const {
 #pragma unroll

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Rows of any length, one behind the other, copied to rows at multiples of 128 bytes, as tensor maps want them.
+// Copies dense rows of any length to rows at multiples of 128 bytes, as tensor maps need them.
 //
 //   from   |r r r r r r r r r|s s s s s s s s s|t …        `columns` elements a row, aligned to an element
 //   to     |r r r r r r r r|r 0 0 0 0 0 0 0| … |s s …      vectors of 16 bytes, as many as hold the row
 //
-// Zeros fill the last vector. The rest up to the next row is not written, and a map of `columns` does not read it. Each
-// thread has some vectors of a tile, all on their way before it stores one. Rows at multiples of 8 bytes are read by
-// half vectors, others by whole ones that are moved into place. Vectors are counted over all rows in 32 bits, enough
+// Zeros fill the last vector. The rest up to the next row is not written, and a map of `columns` does not read it. A
+// thread takes several vectors of a tile, and loads all before it stores one. Rows at multiples of 8 bytes are read by
+// half vectors, others by whole ones that are shifted into place. Vectors are counted over all rows in 32 bits, enough
 // for 64 GiB.
 
 #include "device/unaligned.cuh"
@@ -22,9 +22,9 @@ class RowPadding {
   enum : int {
     kVec = static_cast<int>(16 / sizeof(T)),
     kThreads = 256,
-    kBlocksPerSm = 5,  // at least: memory's latency asks for 32 KiB of an SM under way
+    kBlocksPerSm = 5,  // at least: memory latency needs 32 KiB in flight on an SM
     kUnroll = 2,
-    kTile = kThreads * kUnroll,  // vectors of a block
+    kTile = kThreads * kUnroll,  // vectors per block
     kPitchBytes = 128,
     kHalfBytes = 8,
   };
@@ -36,11 +36,11 @@ class RowPadding {
         vectors_of_row_(static_cast<u32>(ceil_div(columns, i64{kVec}))),
         vectors_(static_cast<u32>(rows) * vectors_of_row_) {}
 
-  // Rows that a map describes as they are need no copy.
+  // Rows that a map can describe need no copy.
   __device__ __forceinline__ bool needed() const { return columns_ * static_cast<i64>(sizeof(T)) % 16 != 0; }
   __device__ __forceinline__ u32 tiles() const { return needed() ? ceil_div(vectors_, u32{kTile}) : 0; }
 
-  // Copies a block's part.
+  // Copies the part of block `tile`.
   __device__ __forceinline__ void copy(const T* from, T* to, u32 tile) const {
     if ((reinterpret_cast<u64>(from) | static_cast<u64>(columns_) * sizeof(T)) % kHalfBytes == 0) {
       copy_halves(from, to, tile);
@@ -52,12 +52,12 @@ class RowPadding {
  private:
   struct Place {
     i64 element, target;  // the vector's first, in `from` and in `to`
-    int count;            // of its elements that the row has
+    int count;            // of its elements that lie in the row
     bool exists;
-    bool inside;  // what is read with it is the matrix's, too
+    bool inside;  // the margins read with it lie in the matrix too
   };
 
-  // Copies vectors by halves, which are aligned.
+  // Copies vectors by aligned halves.
   __device__ __forceinline__ void copy_halves(const T* from, T* to, u32 tile) const {
     struct alignas(16) Halves {
       Packed<T, kVec / 2> first, second;
@@ -105,7 +105,7 @@ class RowPadding {
         store_vector(to + at.target, vector);
         continue;
       }
-      // The matrix's ends.
+      // Copy the matrix's ends by elements.
 #pragma unroll 1
       for (int j = 0; j < kVec; ++j) to[at.target + j] = j < at.count ? from[at.element + j] : zero;
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The order of the tiles of c. Blocks with neighbouring numbers run at one time, and should find in L2 what another has
-// read. So tiles go in bands of `group` rows of tiles, column by column in a band:
+// The order of the tiles of c. Blocks with neighbouring numbers run at the same time and should share operands in L2.
+// So tiles go in bands of `group` rows of tiles, column by column in a band:
 //
-//   group = 2     0 2 4 6     six blocks at one time read 2 bands of a and 3 of b,
-//                 1 3 5 7     where row by row it would be 2 and 4
+//   group = 2     0 2 4 6     six concurrent blocks read 2 rows of tiles of a and 3 columns of b;
+//                 1 3 5 7     row by row they would read 2 and 4
 //                 8 …
 //
 // A row of tiles is block_m rows of c (and of a), a column of tiles block_n columns (of b as well).
@@ -18,7 +18,7 @@ struct RasterTile {
   u32 row, column;  // in tiles
 };
 
-// Tile number `tile` of tiles_m · tiles_n, which fit 32 bits.
+// Tile number `tile` of tiles_m · tiles_n, a product that fits 32 bits.
 template <class Config>
 __device__ __forceinline__ RasterTile raster(u32 tile, u32 tiles_m, u32 tiles_n) {
   if constexpr (Config::group == 1) {

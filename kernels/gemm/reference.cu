@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gemm in double, an element at a time. Of big products it computes a sample: every element of the first and the last
-// row and column, the corners of tiles of 64 × 64, and of the others one in 1024, picked by a hash of its place.
+// gemm, c = act(a · b + bias) + residual, in fp64, an element at a time. Of big products it samples the first and the
+// last row and column, the corners of tiles of 64 × 64, and one in 1024 others, picked by a hash of its place.
 
 #include "device/activation.cuh"
 #include "device/convert.cuh"
@@ -10,7 +10,7 @@
 namespace tilewright::gemm {
 
 __device__ __forceinline__ bool is_sampled(i64 row, i64 column, i64 m, i64 n, i64 k) {
-  // Up to here all are computed: half a second on the emulator, nothing on a GPU.
+  // Up to this size all elements are computed: half a second on the emulator, nothing on a GPU.
   constexpr i64 kProducts = i64{1} << 28;
   if (m * n <= kProducts / k) return true;
   if (row == 0 || row == m - 1 || column == 0 || column == n - 1) return true;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gemm without tensor cores, in fp32: any dtype, layout, shape ≥ 1 and address. What nothing else serves, and what f32
-// with math=ieee is computed by.
+// gemm, c = act(a · b + bias) + residual, without tensor cores, in fp32: any dtype, layout (layout.cuh), shape ≥ 1 and
+// address. It serves f32 with math=ieee, and problems that no other implementation serves.
 //
 // A block computes block_m × block_n of c, a warp 32 × 64 of it, a thread 8 × 8: four pieces of 4 × 4, so that eight
-// neighbouring lanes read 128 neighbouring bytes of shared memory.
+// neighbouring lanes read 128 contiguous bytes of shared memory.
 //
 //             columns  0 … 31          32 … 63
 //   rows  0 … 15       lane 8y + x has 4 × 4 elements from row 4y and column 4x in each of the four quarters
 //   rows 16 … 31
 //
-// With split_k > 1 a block does so over a part of k, and parts are added by split.cuh.
+// With split_k > 1 a block does so over a part of k, and split.cuh adds the parts.
 //
 // Shared memory: two buffers of block_k × (block_m + block_n + 8) floats, and a word. While one is multiplied, the next
-// elements are on their way into registers. sm_80 and later.
+// elements travel to registers. sm_80 and later.
 
 #include "device/convert.cuh"
 #include "device/ptx/opaque.cuh"
@@ -37,9 +37,9 @@ struct SimtGeometry {
     kWarpsN = kBlockN / kWarpN,
     kWarps = kBlockM / kWarpM * kWarpsN,
     kThreads = kWarps * kWarpSize,
-    // As many as leave a thread 128 registers, or 168 where it has more elements on their way.
+    // Blocks per SM that leave a thread 128 registers, or 168 if it has more elements in flight.
     kBlocks = (kThreads == 256 ? 512 : 384) / kThreads,
-    // Keeps columns of a k-major operand, which are stored one element a lane, in banks of their own.
+    // Keeps the columns of a k-major operand, stored one element a lane, in separate banks.
     kPadding = 4,
   };
   static_assert(kBlockM % kWarpM == 0 && kBlockN % kWarpN == 0, "a block has whole warp tiles of 32 x 64");
@@ -56,8 +56,8 @@ struct SimtGeometry {
   };
 };
 
-// A thread's elements on their way from an operand to buffer after buffer along k: of kExtent rows and kBlockK columns.
-// Where the operand is k-major, 8 neighbouring threads take 8 neighbours along k, else all threads neighbouring rows.
+// A thread's elements of kExtent rows and kBlockK columns, on the way from an operand to buffer after buffer along k.
+// In a k-major operand 8 neighbouring threads take 8 neighbours along k, else all threads neighbouring rows.
 template <class T, bool kKMajor, int kExtent, int kBlockK, int kThreads>
 class SimtCopy {
  public:
@@ -68,7 +68,7 @@ class SimtCopy {
         pitch_(operand.pitch()),
         from_(operand.at(first_row + row_, first_column + column_)) {}
 
-  // Starts the next ones, of which `columns_left` columns exist, or all.
+  // Loads the next elements, of which `columns_left` columns exist, or all.
   __device__ __forceinline__ void load(int columns_left) {
 #pragma unroll
     for (int part = 0; part < kParts; ++part) {
@@ -109,8 +109,8 @@ class SimtCopy {
   const T* from_;
 };
 
-// What of c the blocks compute: a tile each, all tiles for one part of k and then for the next. Where a block goes on,
-// numbers of tiles may have 64 bits.
+// The tiles of c that blocks compute: one each, all tiles for one part of k, then for the next. If a block takes
+// several tiles, their numbers may need 64 bits.
 template <class Config>
 struct SimtPlace {
   using G = SimtGeometry<Config>;
@@ -179,7 +179,7 @@ struct SimtTile {
     }
   }
 
-  // Of c from `first_row` and `first_column`, over `blocks` blocks of k from `k`.
+  // Computes the tile of c at `first_row` and `first_column`, over `blocks` blocks of k from `k`.
   __device__ __forceinline__ void compute(Buffer (&buffers)[2], const Operand<T, Layout<Config>::kMajorA>& a,
                                           const Operand<T, Layout<Config>::kMajorB>& b, i64 first_row, i64 first_column,
                                           i64 k, u32 blocks) {
@@ -265,11 +265,11 @@ __global__ void __launch_bounds__(tilewright::gemm::SimtGeometry<Config>::kThrea
     const bool is_whole =
         Split<Config::split_k, G::kThreads>::sum_up(part.sums, partial, counters, static_cast<u32>(place.tile(number)),
                                                     split, thread, &storage.word, [] { __syncthreads(); });
-    // The place is found once more: kept, it would take registers from the loop above.
+    // Compute the place again: kept, it would take registers from the loop above.
     if constexpr (!G::kGoesOn) number = static_cast<u32>(ptx::opaque(static_cast<int>(number)));
     if (is_whole) part.store({bias, residual, c, m, n}, place.row(number), place.column(number));
   };
-  // The base's grid has fewer blocks than the largest tensors have tiles.
+  // The base's grid may have fewer blocks than tiles.
   if constexpr (G::kGoesOn) {
     for (i64 number = blockIdx.x; number < place.template tiles<i64>(); number += gridDim.x) compute_part(number);
   } else {

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gemm for few rows, m ≤ 64, where all there is to do is to read b once at memory speed: the decode step of a network
-// whose weights b is. Operands are swapped: 16 columns of c, rows of bᵀ, are what mma calls m, and 8 rows of c what it
-// calls n, so that little is computed in vain.
+// gemm, c = act(a · b + bias) + residual, for few rows, m ≤ 64: the decode step of a network with weights b, whose time
+// is that of reading b once. Operands are swapped: 16 columns of c (rows of bᵀ) are the m of mma, 8 rows of c its n, so
+// little is computed in vain.
 //
-//   a, b   rows in memory, and the addresses, are multiples of `vec` bytes: 16, 8, 4 or those of one element
-//   c, bias, residual   any address; by vectors of 4 elements where all allow it
+//   a, b   row lengths and addresses are multiples of `vec` bytes: 16, 8, 4 or one element
+//   c, bias, residual   any address; by vectors of 4 elements if all allow it
 //
-// A piece of work is block_n columns of c, all m rows, over one of split_k parts of k. A block takes piece after piece;
-// what it copies runs `stages` - 1 blocks of k ahead of what it multiplies, past the end of a piece into the next one,
-// so that memory always has as much to do as fits into shared memory:
+// A piece of work is block_n columns of c, all m rows, over one of split_k parts of k. A block takes piece after piece.
+// Its copies run `stages` - 1 blocks of k ahead of its products, across the end of a piece, so that as much is in
+// flight as fits into shared memory:
 //
 //   b, a  ── cp.async ──▶  ring of `stages` tiles  ── num_warps warps ──▶  sums in registers
 //                          block_k × (block_n + block_m)       each has warp_n of block_n, and a part of block_k
 //   sums  ── warps of one part of n added in shared memory ── parts of k added ──▶  c (output.cuh)
 //
 // Parts of k are added in their order: through the shared memory of a cluster of split_k blocks (`cluster`), or through
-// a workspace, where the block that comes last has them all.
+// a workspace, by the block that arrives last.
 //
 // Shared memory: stages · block_k · (block_n + block_m) elements, num_warps · warp_n / block_n · block_m · (block_n +
 // 4) floats and a word. sm_80 and later; with clusters sm_90.
@@ -40,8 +40,8 @@ struct SkinnyStorage {
   alignas(16) u32 word;
 };
 
-// Which pieces a block has: each gridDim.x-th one. Those of one tile are neighbours, so that they run at one time and
-// their reads are neighbours in memory; with clusters they are a cluster's.
+// A block's pieces: each gridDim.x-th. Pieces of one tile are neighbours, so they run at the same time and read
+// neighbouring memory; with clusters they belong to one cluster.
 template <class Config>
 struct SkinnyPiece {
   using G = SkinnyGeometry<Config>;
@@ -95,13 +95,13 @@ class SkinnyCopies {
   typename G::OperandA a_;
   typename G::OperandB b_;
   u32 blocks_k_, pieces_;
-  u32 next_, left_;  // the next piece, and the blocks of k that are left of this one
+  u32 next_, left_;  // the next piece, and the blocks of k left of this one
   int thread_;
   Activations activations_;
   Weights weights_;
 };
 
-// From the warps' sums in shared memory to c. Threads have 4 neighbours in n at a time.
+// From the warps' sums in shared memory to c, by units of 4 neighbours in n.
 template <class Config>
 struct SkinnyResults {
   using G = SkinnyGeometry<Config>;
@@ -112,7 +112,7 @@ struct SkinnyResults {
 
   Output<Config> output;
   int thread;
-  int units;  // of the m rows
+  int units;  // in the m rows
 
   __device__ __forceinline__ SkinnyResults(const Output<Config>& output_, int thread_)
       : output(output_), thread(thread_), units(static_cast<int>(output_.m) * kOfRow) {}
@@ -130,12 +130,12 @@ struct SkinnyResults {
     }
   }
 
-  // Asks for what is added to a piece's sums at their end, so that it is in L2 by then.
+  // Prefetches the addends of a piece's sums into L2.
   __device__ __forceinline__ void prefetch(const SkinnyPiece<Config>& piece) const {
     using E = Epilogue<Config>;
     if constexpr (!E::kHasBias && !E::kHasResidual) return;
     if (piece.split != 0) return;
-    // One address for each 32 bytes.
+    // One address per 32 bytes.
     constexpr int kEach = 8 / static_cast<int>(sizeof(typename G::T));
     for_each_unit([&](int unit) {
       const i64 row = unit / kOfRow, column = i64{piece.tile} * G::kBlockN + unit % kOfRow * 4;
@@ -157,18 +157,18 @@ struct SkinnyResults {
     return sum;
   }
 
-  // Calls `visit` with the thread's units.
+  // Calls `visit` for each of the thread's units.
   template <class Visit>
   __device__ __forceinline__ void for_each_unit(Visit visit) const {
     for (int unit = thread; unit < units; unit += G::kThreads) visit(unit);
   }
 
-  // Finishes each kStride-th unit from `first` on. The sum of one over part `split` of k is at `part_of(unit, split)`;
-  // the loads of some units are on their way at one time.
+  // Finishes each kStride-th unit from `first` on. A unit's sum over part `split` of k is at `part_of(unit, split)`;
+  // the loads of several units are in flight at once.
   template <Load How, int kStride, class PartOf>
   __device__ __forceinline__ void add_parts(int first, i64 first_column, PartOf part_of) const {
     constexpr int kOfThread = (kPart / 4 + kStride - 1) / kStride;
-    // A load has 4 registers: 16 of them fit beside the rest where a thread may have 160.
+    // A load takes 4 registers: 16 loads fit beside the rest if a thread may have 160.
     constexpr int kLoads = G::kThreads * Config::blocks * 160 <= 65536 ? 16 : 8;
     constexpr int kMost = G::kSplits > kLoads ? 1 : kLoads / G::kSplits;
     constexpr int kAtOnce = kOfThread < kMost ? kOfThread : kMost;
@@ -207,18 +207,17 @@ struct SkinnyResults {
     add_parts<Load::kDefault, kStride>(
         static_cast<int>(rank) * G::kThreads + thread, first_column,
         [&](int unit, int split) { return ptx::map_shared(at(storage.out[0], unit), static_cast<u32>(split)); });
-    // Until all have read, nobody writes there again or ends.
+    // Until all blocks have read, none writes there again or ends.
     ptx::cluster_sync();
   }
 
-  // Each block leaves its sums in memory, and the one that comes last finishes all units. It leaves the tile's counter
-  // at 0.
+  // Each block writes its sums to memory, and the last to arrive finishes all units. It resets the tile's counter to 0.
   __device__ __forceinline__ void finish_through_memory(SkinnyStorage<Config>& storage,
                                                         const SkinnyPiece<Config>& piece, float* partials,
                                                         u32* counters, i64 first_column) const {
     float* const parts = partials + i64{piece.tile} * G::kSplits * kPart;
     for_each_unit([&](int unit) { store_vector(parts + piece.split * kPart + unit * 4, add_warps(storage, unit)); });
-    // Everyone's part is visible before the counter says so.
+    // Publish all parts before counting them.
     __threadfence();
     __syncthreads();
     if (thread == 0) storage.word = atomicInc(&counters[piece.tile], G::kSplits - 1);
@@ -229,7 +228,7 @@ struct SkinnyResults {
                                              [&](int unit, int split) { return parts + split * kPart + unit * 4; });
   }
 
-  // All threads call, behind a barrier that the warps' sums are behind, too.
+  // All threads call, after a barrier behind the warps' sums.
   __device__ __forceinline__ void finish(SkinnyStorage<Config>& storage, const SkinnyPiece<Config>& piece,
                                          float* partials, u32* counters) const {
     const i64 first_column = i64{piece.tile} * G::kBlockN;
@@ -277,7 +276,7 @@ __global__ void __launch_bounds__(tilewright::gemm::SkinnyGeometry<Config>::kThr
     warp.clear();
 #pragma unroll 1
     for (u32 block = 0; block < piece.blocks.count; ++block) {
-      // This stage has come, and the one before it has been read by all: it takes what comes next.
+      // This stage is full, and all threads have read the previous one: refill that.
       ptx::cp_async_wait<G::kStages - 2>();
       __syncthreads();
       copies.load(storage.stages[to]);
@@ -285,7 +284,7 @@ __global__ void __launch_bounds__(tilewright::gemm::SkinnyGeometry<Config>::kThr
       from = from + 1 == G::kStages ? 0 : from + 1;
       to = to + 1 == G::kStages ? 0 : to + 1;
     }
-    // What was in `out` has been read: a piece has one block of k at least, whose barrier came since.
+    // All threads have read `out`: a piece has at least one block of k, whose barrier came since.
     warp.put(storage.out);
     __syncthreads();
     results.finish(storage, piece, partials, counters);

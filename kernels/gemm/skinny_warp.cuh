@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The work of a warp of skinny.cu on a stage: warp_n columns of b (rows of bᵀ) times all rows of a, over its part of
-// the stage's block of k, by mma, or for f32 with math=ieee by fused multiply-adds. Tiles lie in shared memory as
-// mma_tile.cuh has them.
+// A warp's work on a stage of skinny.cu: warp_n columns of b (rows of bᵀ) times all rows of a, over its part of the
+// stage's block of k, by mma, or for f32 with math=ieee by fused multiply-adds. Tiles lie in shared memory as in
+// mma_tile.cuh.
 
 #include "device/reduce.cuh"
 #include "layout.cuh"
@@ -40,7 +40,7 @@ struct SkinnyGeometry {
     kSplits = Config::split_k,
     kThreads = Config::num_warps * kWarpSize,
     kWarpBlockK = kBlockK / kWarpsK,
-    // Rows of sums: pairs of them, which lanes with other columns write at one time, are 8 banks apart.
+    // Pairs of rows of sums, which lanes with other columns write at the same time, are 8 banks apart.
     kOutPitch = kBlockN + 4,
   };
   static_assert(kBlockN % kWarpN == 0 && kWarpN % 16 == 0, "a block has whole warp tiles of whole fragments");
@@ -118,7 +118,7 @@ struct SkinnyMma {
     }
   }
 
-  // Stores the warp's sums, each at its place for its part of k.
+  // Stores the warp's sums at the place of its part of k.
   __device__ __forceinline__ void put(float (&out)[G::kWarpsK][G::kBlockM][G::kOutPitch]) const {
     const int g = lane / 4, t = lane % 4;
 #pragma unroll
@@ -155,8 +155,8 @@ struct SkinnyMma {
   }
 };
 
-// Lane l has columns l % 8 + 8i of c, all rows, and a quarter of k: that of the units l / 8 + 4j, which have 4 elements
-// of k where b is k-major and else one. 8 lanes that read at one time meet 8 groups of banks, or 32 lanes 32 banks.
+// Lane l has columns l % 8 + 8i of c, all rows, and a quarter of k: the units l / 8 + 4j, of 4 elements of k if b is
+// k-major, else of one. 8 lanes that read together meet 8 groups of banks, or 32 lanes 32 banks.
 template <class Config>
 struct SkinnyFma {
   using G = SkinnyGeometry<Config>;

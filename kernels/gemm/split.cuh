@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// k split over kSplits blocks, each of which leaves sums over its part of k in a workspace. The block that comes last
-// adds them up in the order of k, so that the same launch gives the same bits.
+// k split over kSplits blocks, each of which writes the sums over its part of k to a workspace. The block that arrives
+// last adds them in the order of k, so that the same launch gives the same bits.
 //
 //   partials   workspace, tiles · kSplits · (floats of a tile) · 4 bytes, never cleared
-//   counters   workspace, tiles · 4 bytes, cleared once: the last block of a tile leaves its counter at 0 again
+//   counters   workspace, tiles · 4 bytes, cleared once: the last block of a tile resets its counter to 0
 //
-// A sum stays with the thread number that has it: all blocks map threads to elements alike, and what a thread reads is
-// what the same thread of other blocks wrote, 16 bytes at a time beside its neighbours' 16 bytes.
+// A sum keeps its thread number: all blocks map threads to elements alike, and a thread reads the sums of the same
+// thread in other blocks, 16 bytes next to its neighbours' 16 bytes.
 
 #include "device/config.cuh"
 #include "device/vector.cuh"
 
 namespace tilewright::gemm {
 
-// A part of k, in blocks of k. Parts differ by one block at most; a part is empty where there are fewer blocks than
-// parts.
+// A part of k, in blocks of k. Parts differ by at most one block; a part is empty if there are fewer blocks than parts.
 struct SplitRange {
   u32 first, count;
 };
@@ -32,10 +31,10 @@ __device__ __forceinline__ SplitRange split_range(u32 blocks_k, u32 split) {
 }
 
 // kThreads threads of a block, numbered from 0, call together; `sync` is a barrier of all of them. `sums` are a
-// thread's own, an array of rows of a multiple of 4. `shared_word` is theirs until the next call's first sync.
+// thread's own: rows of a multiple of 4. `shared_word` is in use until the next call's first sync.
 //
 //   if (!Split<Config::split_k, kThreads>::sum_up(sums, partials, counters, tile, split, thread, &word, sync)) return;
-//   …                          only in the block that came last: `sums` are over all of k
+//   …                          only in the block that arrived last: `sums` are over all of k
 template <int kSplits, int kThreads>
 struct Split {
   template <int kRows, int kColumns, class Sync>
@@ -49,7 +48,7 @@ struct Split {
       float* const parts = partials + i64{tile} * kSplits * kPart + thread * 4;
       store(sums, parts + split * kPart);
 
-      // Each part is visible before the counter says so.
+      // Publish the part before counting it.
       __threadfence();
       sync();
       if (thread == 0) *shared_word = atomicInc(&counters[tile], kSplits - 1);
@@ -57,7 +56,7 @@ struct Split {
       if (*shared_word != kSplits - 1) return false;
       __threadfence();
 
-      // The own part, too, comes back from memory: in registers beside the sum it would take as many again.
+      // Read the own part back too: kept beside the sum, it would double the registers.
       load<false>(sums, parts);
 #pragma unroll 1
       for (int other = 1; other < kSplits; ++other) load<true>(sums, parts + other * kPart);
@@ -82,7 +81,7 @@ struct Split {
 
   template <bool kAdd, int kRows, int kColumns>
   __device__ static __forceinline__ void load(float (&sums)[kRows][kColumns], const float* part) {
-    // No load is moved up past a barrier: all at one time would take registers that many sums leave none of.
+    // The barriers bound the loads in flight: all at once would take registers that many sums do not leave.
     constexpr int kAtOnce = 8;
 #pragma unroll
     for (int row = 0; row < kRows; ++row) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gemm on Hopper's tensor cores for extents that no large tile divides: as wgmma.cu, but tiles may be as wide as any
-// multiple of 8, along m or along n; what k leaves of the last stage is multiplied by what there is of it; and tiles
-// that would leave the last wave short are cut along k (stream_schedule.cuh), or a cluster has the parts of it
+// gemm, c = act(a · b + bias) + residual, on Hopper's tensor cores for extents that no large tile divides. It differs
+// from wgmma.cu: tiles are as wide as any multiple of 8, along m or n; the last stage multiplies only the steps that k
+// has; and tiles that would leave the last wave short are cut along k (stream_schedule.cuh), or shared by a cluster
 // (stream_share.cuh). docs/kernels/gemm.md.
 //
-//   a, b, c    a multiple of 16 bytes in address and row length, layout nt, 16-bit elements
-//   residual   a multiple of two elements
+//   a, b, c    address and row length are multiples of 16 bytes; layout nt, 16-bit elements
+//   residual   aligned to two elements
 
 #include "device/ptx/cluster.cuh"
 #include "device/ptx/fence.cuh"
@@ -25,8 +25,8 @@
 
 namespace tilewright::gemm {
 
-// Copies kExtent rows from `row`, 64 of k from `k`, into a stage; of kShare blocks that need the same each copies its
-// part, of kPart rows, to all, those of `mask`.
+// Copies kExtent rows from `row`, 64 of k from `k`, into a stage. Each of kShare blocks that need the same rows copies
+// its part, of kPart rows, to all blocks of `mask`.
 template <class Config, int kExtent, int kPart, int kShare>
 __device__ __forceinline__ void stream_load(unsigned char* stage, const TensorMap& map, i32 row, i32 k, u64* full,
                                             u32 share, u16 mask) {
@@ -41,7 +41,7 @@ __device__ __forceinline__ void stream_load(unsigned char* stage, const TensorMa
   }
 }
 
-// One thread: fills the ring, piece after piece.
+// The producer thread: fills the ring, piece after piece.
 template <class Config>
 __device__ __forceinline__ void stream_produce(typename StreamGeometry<Config>::Storage& storage,
                                                const TensorMap& map_rows, const TensorMap& map_columns,
@@ -82,11 +82,11 @@ struct StreamMultiplier {
   using Storage = typename G::Storage;
 
   Storage& storage;
-  int row, column;  // of the tile, the warpgroup's first
-  int thread;       // of the warpgroup
+  int row, column;  // the warpgroup's first in the tile
+  int thread;       // in the warpgroup
   u32 rank_rows, rank_columns, rank_part;
 
-  // Of the last of `blocks` so many steps. `issued` is called when the tensor cores have all the work.
+  // The last of `blocks` has `last_steps` steps. Calls `issued` once the tensor cores have all the work.
   template <class Issued>
   __device__ __forceinline__ void multiply(float (&sums)[G::kSlabs][G::kSums], Ring<G::kStages>& ring, u32 blocks,
                                            u32 last_steps, const Issued& issued) const {
@@ -98,7 +98,7 @@ struct StreamMultiplier {
 #pragma unroll
       for (int step = 0; step < G::kSteps; ++step) multiply_step(sums, ring.stage, step, block > 0 || step > 0);
       ptx::wgmma_commit();
-      // While this stage is multiplied, the one before has been read.
+      // Release the previous stage once its products have read it.
       ptx::wgmma_wait<1>();
       if (block > 0) release(previous);
       previous = ring.stage;
@@ -139,7 +139,7 @@ struct StreamMultiplier {
     }
   }
 
-  // Tells all blocks that copy into this one's stage; a thread for each.
+  // Arrives at the empty barriers of all blocks that copy into this block's stage, one thread each.
   __device__ __forceinline__ void release(u32 stage) const {
     if constexpr (G::kTilesOfCluster == 1) {
       if (thread == 0) ptx::mbarrier_arrive(&storage.empty[stage]);
@@ -153,7 +153,7 @@ struct StreamMultiplier {
   }
 };
 
-// What blocks leave to each other of tiles that are cut.
+// Sums of cut tiles that blocks pass to each other through memory.
 template <class Config>
 struct StreamParts {
   using G = StreamGeometry<Config>;
@@ -163,12 +163,12 @@ struct StreamParts {
     kPart = G::kWarpgroup * G::kSlabs * G::kSums
   };
 
-  float* partials;  // of each block, of each warpgroup of a tile
-  u32* flags;       // the same: 1 where a part is there to be read
+  float* partials;  // per block and warpgroup of a tile
+  u32* flags;       // likewise: 1 once a part may be read
 
   __device__ __forceinline__ u32 index(u32 block, u32 of_tile) const { return block * G::kUsersOfStage + of_tile; }
 
-  // This block's, for a block behind it.
+  // Writes this block's part, for a later block.
   __device__ __forceinline__ void leave(const float (&sums)[G::kSlabs][G::kSums], u32 of_tile,
                                         const StreamStore<Config>& out) const {
     const u32 own = index(blockIdx.x, of_tile);
@@ -183,13 +183,13 @@ struct StreamParts {
         store_vector(part + (slab * G::kSums + i) * G::kWarpgroup, four);
       }
     }
-    // Everyone's part is visible before the flag says so.
+    // Publish all threads' parts before the flag.
     __threadfence();
     out.sync();
     if (out.thread() == 0) atomicExch(&flags[own], 1u);
   }
 
-  // Adds what `block` has left, once it is there, and leaves its flag as it was at first.
+  // Waits for the part of `block`, adds it and resets its flag.
   __device__ __forceinline__ void add(float (&sums)[G::kSlabs][G::kSums], u32 block, u32 of_tile,
                                       const StreamStore<Config>& out) const {
     const u32 other = index(block, of_tile);
@@ -215,16 +215,16 @@ struct StreamParts {
   }
 };
 
-// A warpgroup: multiplies and stores, piece after piece.
+// A consumer warpgroup: multiplies and stores, piece after piece.
 template <class Config>
 __device__ __forceinline__ void stream_consume(typename StreamGeometry<Config>::Storage& storage,
                                                StreamStore<Config> out, StreamSchedule<Config> schedule,
                                                StreamParts<Config> parts, u32 last_steps) {
   using G = StreamGeometry<Config>;
-  constexpr u32 kTurn = 1 + G::kConsumers;  // named barriers behind those of the stores
+  constexpr u32 kTurn = 1 + G::kConsumers;  // the first named barrier after those of the stores
   constexpr u32 kBoth = 2 * G::kWarpgroup;
   const u32 own = static_cast<u32>(out.warpgroup);
-  const u32 of_tile = G::kPingPong ? 0 : own;  // which of the warpgroups of a tile
+  const u32 of_tile = G::kPingPong ? 0 : own;  // the warpgroup's number in its tile
   const int first_row = G::kHalves ? 0 : static_cast<int>(of_tile) * G::kWarpgroupRows;
   const int first_column = G::kHalves ? static_cast<int>(of_tile) * G::kWarpgroupColumns : 0;
   const StreamMultiplier<Config> multiplier{
@@ -245,21 +245,21 @@ __device__ __forceinline__ void stream_consume(typename StreamGeometry<Config>::
     const bool has_end = work.first + work.count == schedule.blocks_k;
     float sums[G::kSlabs][G::kSums];
     if constexpr (G::kPingPong) ptx::barrier_sync(kTurn + own, kBoth);
-    // Beyond k are zeros. Where a cluster has parts, a loop over the steps that k has would make the compiler wait
-    // between products.
+    // Elements beyond k are zeros. In a cluster that shares k, a loop over the steps that k has would make the compiler
+    // wait between products.
     const u32 steps = G::kParts == 1 && has_end ? last_steps : static_cast<u32>(G::kSteps);
     multiplier.multiply(sums, ring, work.count, steps, [&] {
       if constexpr (G::kPingPong) ptx::barrier_arrive(kTurn + 1 - own, kBoth);
     });
     if constexpr (G::kParts > 1) {
-      // The cluster has no tile but this: what waits for its ring would wait for all that read there.
+      // This is the cluster's only tile: no copy comes to the ring any more.
       StreamShare<Config>::store(storage, out, sums, schedule.rank_part, work.row + first_row,
                                  work.column + first_column);
     } else if (Config::stream != 0 && !has_end) {
       parts.leave(sums, of_tile, out);
     } else {
       if (Config::stream != 0 && work.first > 0) {
-        // Back to the cluster that has the tile's first k.
+        // Add the parts of earlier clusters, back to the one that has the tile's first k.
         u32 cluster = schedule.cluster;
         const u32 start = work.tile * schedule.blocks_k;
         do {
@@ -289,7 +289,7 @@ __global__ void __launch_bounds__(tilewright::gemm::StreamGeometry<Config>::kThr
   auto& storage = *shared_storage<typename G::Storage>();
   const u32 rank = G::kClusterSize > 1 ? ptx::cluster_rank() : 0;
   const int thread = static_cast<int>(threadIdx.x);
-  // The same in all lanes, and known to be.
+  // The shuffle tells the compiler that all lanes have the same value.
   const int warpgroup = __shfl_sync(kFullMask, thread / G::kWarpgroup, 0);
 
   const StreamSchedule<Config> schedule(G::kSwap ? n : m, G::kSwap ? m : n, k, rank);
@@ -315,7 +315,7 @@ __global__ void __launch_bounds__(tilewright::gemm::StreamGeometry<Config>::kThr
       stream_produce<Config>(storage, G::kSwap ? map_b : map_a, G::kSwap ? map_a : map_b, schedule);
     }
     __syncwarp();
-    if constexpr (G::kParts > 1) ptx::cluster_sync();  // that of StreamShare
+    if constexpr (G::kParts > 1) ptx::cluster_sync();  // pairs with that of StreamShare
   } else {
     ptx::acquire_registers<G::kConsumerRegisters>();
     const StreamStore<Config> out{

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The division of work in the stream kernel, and its places in shared memory. A product has rows, of which wgmma takes
-// 64 at a time, and columns, of which it takes any multiple of 8: m and n where swap = 0, n and m where swap = 1.
+// The division of work in the stream kernel, and its shared memory. A product has rows, which wgmma takes 64 at a time,
+// and columns, which it takes in any multiple of 8: m and n if swap = 0, n and m if swap = 1.
 
 #include "device/config.cuh"
 
@@ -36,23 +36,23 @@ struct StreamGeometry {
 
     kSlabRows = 64,
     kStepElements = 16,
-    // Warpgroups share a tile by its rows, or by its columns: halves = 1.
+    // Warpgroups share a tile by its rows, or by its columns if halves = 1.
     kWarpgroupRows = kHalves ? kRows : kRows / kUsersOfStage,
     kWarpgroupColumns = kHalves ? kColumns / kUsersOfStage : kColumns,
     kSlabs = kWarpgroupRows / kSlabRows,
     kSteps = kBlockK / kStepElements,
     kSums = kWarpgroupColumns / 2,
 
-    // Blocks of a cluster have neighbouring tiles along the rows, or along the columns.
+    // Blocks of a cluster have adjacent tiles along the rows or the columns,
     kClusterRows = Config::cluster_m,
     kClusterColumns = Config::cluster_n,
     kTilesOfCluster = kClusterRows * kClusterColumns,
-    // Or they have parts of these tiles' k.
+    // or parts of these tiles' k.
     kParts = parts(),
     kClusterSize = kTilesOfCluster * kParts,
     kReach = kClusterRows + kClusterColumns - 1,
 
-    // What a block copies of what its cluster shares. Parts of columns are of 8 at least; the last two may overlap.
+    // A block's share of its cluster's copies. Parts of columns are multiples of 8; the last two may overlap.
     kPartRows = kRows / kClusterColumns,
     kPartColumns = (kColumns / 8 + kClusterRows - 1) / kClusterRows * 8,
 
@@ -60,15 +60,15 @@ struct StreamGeometry {
     kBytesColumns = kColumns * kRowBytes,
     kArrivingBytes = kBytesRows + kClusterRows * kPartColumns * kRowBytes,
 
-    // c leaves by a slab's rows and so many columns at a time, through two buffers; where swap = 1 by tensor copies
-    // of so many of its columns, of which a part of a tile may have any multiple of 8.
+    // c is stored by a slab's rows and kPieceColumns columns at a time, through two buffers. If swap = 1, a tensor copy
+    // takes kStoreColumns of its columns: a part of a tile may have any multiple of 8.
     kPieceColumns = 32,
     kPieces = (kWarpgroupColumns + kPieceColumns - 1) / kPieceColumns,
     kPieceBytes = kSlabRows * kPieceColumns * 2,
     kStoreColumns = kParts > 1 || kWarpgroupColumns % 16 > 0 ? 8
                     : kWarpgroupColumns % 32 > 0             ? 16
                                                              : 32,
-    kStoreRows = 16,  // where swap = 0: those of a warp
+    kStoreRows = 16,  // if swap = 0: those of a warp
   };
   static_assert(!kPingPong || !kHalves, "warpgroups that take turns have whole tiles");
   static_assert(kWarpgroupColumns % 8 == 0, "wgmma takes columns by 8");

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The work of a cluster of blocks: pieces, each a tile of c or a part of its k. Where stream = 0 all are whole tiles.
-// Elsewhere those that would leave the last wave short are streamed: their k, tile after tile, is one line that is
-// cut into as many equal parts as there are clusters.
+// The work of a cluster of blocks: pieces, each a tile of c or a part of its k. With stream = 0 all are whole tiles.
+// Otherwise the tiles that would leave the last wave short are streamed: their k, tile after tile, is one line, cut
+// into as many equal parts as there are clusters.
 //
 //   tile      |     0     |     1     |     2     |           three tiles, four clusters
 //   cluster   |   0    |   1    |   2    |   3    |
 //
-// Of a tile that is cut, the cluster that has the end of its k stores it, after adding what those before it have
-// left. Each cluster goes through its part from the end: what it leaves to the cluster behind it is its first piece,
-// and what it waits for its last, made by a cluster that was started before it.
+// The cluster with the end of a cut tile's k stores it, after adding the parts of the clusters before it. Each cluster
+// goes through its part from the end: its first piece is left to the next cluster, its last waits for earlier clusters.
 
 #include "device/config.cuh"
 #include "raster.cuh"
@@ -29,11 +28,11 @@ struct StreamSchedule {
     u32 tile;          // by number
   };
 
-  u32 tiles_rows, tiles_columns;  // of clusters
+  u32 tiles_rows, tiles_columns;  // counted in clusters
   u32 blocks_k;
   u32 clusters, cluster;
-  u32 begin, end;  // of the stream: what is left of the cluster's part
-  u32 next;        // whole tile
+  u32 begin, end;  // of the stream: the rest of the cluster's part
+  u32 next;        // next whole tile
   u32 rank_rows, rank_columns, rank_part;
 
   __device__ __forceinline__ StreamSchedule(i64 rows, i64 columns, i64 k, u32 rank)
@@ -51,14 +50,15 @@ struct StreamSchedule {
   }
 
   __device__ __forceinline__ u32 tiles() const { return tiles_rows * tiles_columns; }
-  // The first tiles: all where there are fewer than clusters, else the rest and one wave more.
+  // The number of streamed tiles, the first ones: all if there are fewer than clusters, else the remainder and one
+  // wave.
   __device__ __forceinline__ u32 streamed() const {
     if constexpr (Config::stream == 0) return 0;
     const u32 rest = tiles() % clusters;
     if (rest == 0) return 0;
     return tiles() < clusters ? tiles() : rest + clusters;
   }
-  // Where the part of a cluster begins.
+  // Where a cluster's part begins.
   __device__ __forceinline__ u32 bound(u32 which) const {
     if constexpr (Config::stream == 0) return 0;
     const u32 all = streamed() * blocks_k;

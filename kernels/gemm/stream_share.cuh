@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The end of a tile whose k is shared by the blocks of a cluster (parts > 1). Each block leaves its sums in its own
-// shared memory, where its ring was. Then each adds up and stores a share of the tile's columns, over the parts in the
-// order of k.
+// The end of a tile whose k is shared by the blocks of a cluster (parts > 1). Each block writes its sums to its own
+// shared memory, over its ring. Then each adds and stores a share of the tile's columns, over the parts in the order of
+// k.
 
 #include "device/ptx/barrier.cuh"
 #include "device/ptx/cluster.cuh"
@@ -34,8 +34,8 @@ struct StreamShare {
     static constexpr int cluster_m = 1;
   };
 
-  // All threads that multiply call together, and all threads of the cluster meet once. The sums are of the rows from
-  // `row` and the columns from `column`.
+  // All consumer threads call together, and all threads of the cluster meet once. The sums are of the rows from `row`
+  // and the columns from `column`.
   __device__ static __forceinline__ void store(typename G::Storage& storage, const StreamStore<Config>& out,
                                                const float (&sums)[G::kSlabs][G::kSums], u32 part, i64 row,
                                                i64 column) {
@@ -43,7 +43,7 @@ struct StreamShare {
     constexpr u32 kBarrier = 1 + G::kConsumers;
     float* const own = reinterpret_cast<float*>(&storage) + out.warpgroup * (G::kWarpgroup * G::kSlabs * G::kSums) +
                        out.thread() * kFour;
-    // Both warpgroups have multiplied what is in the ring.
+    // Wait until both warpgroups have multiplied the ring's stages.
     ptx::barrier_sync(kBarrier, kBoth);
 #pragma unroll
     for (int slab = 0; slab < G::kSlabs; ++slab) {
@@ -65,9 +65,9 @@ struct StreamShare {
       for (int slab = 0; slab < G::kSlabs; ++slab) {
 #pragma unroll
         for (int group = 0; group < kShareGroups; ++group) {
-          // No load is moved up past a barrier: all at one time would take registers that many sums leave none of.
+          // The barriers bound the loads in flight: all at once would take registers that many sums do not leave.
           if ((slab * kShareGroups + group) % kAtOnce == 0) __syncwarp();
-          // The last share may be short: what it has besides is stored nowhere.
+          // The last share may be short: its surplus is not stored.
           const int at = first + group < kGroups ? first + group : first;
           const auto four = load_vector<kFour>(from + (slab * G::kSums + at * kFour) * G::kWarpgroup);
 #pragma unroll

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The epilogue of the stream kernel: a warpgroup's sums become rows of c through two buffers of shared memory, by
-// tensor copies that end where a tile does; what is left of its columns where swap = 0, by 16 bytes a lane.
+// The epilogue of the stream kernel: a warpgroup's sums become rows of c through two buffers of shared memory. Tensor
+// copies store them, ending where the tile does; if swap = 0, the rest of its columns is stored by 16 bytes a lane.
 //
 // In warp w, lane l, with g = l / 4 and t = l % 4, sums 4j … 4j + 3 of a slab are of rows 16w + g and 16w + g + 8,
-// columns 8j + 2t and 8j + 2t + 1 (ptx/wgmma_steps.cuh). Where swap = 1 its rows are columns of c.
+// columns 8j + 2t and 8j + 2t + 1 (ptx/wgmma_steps.cuh). If swap = 1, its rows are columns of c.
 
 #include "device/convert.cuh"
 #include "device/ptx/barrier.cuh"
@@ -37,7 +37,7 @@ struct StreamStore {
   int warpgroup;
   int warp, lane;
 
-  // Writes the sums of the rows from `row` and the columns from `column` of the product.
+  // Writes the sums of the product's rows from `row` and columns from `column`.
   __device__ __forceinline__ void store(Buffers& buffers, float (&sums)[G::kSlabs][G::kSums], i64 row,
                                         i64 column) const {
 #pragma unroll
@@ -69,7 +69,7 @@ struct StreamStore {
     ptx::barrier_sync(static_cast<u32>(kFirstBarrier + warpgroup), G::kWarpgroup);
   }
 
-  // Call before shared memory may go.
+  // Call before shared memory is released.
   __device__ __forceinline__ void drain() const {
     if (is_leader()) ptx::bulk_wait_read<0>();
   }
@@ -80,7 +80,7 @@ struct StreamStore {
   __device__ __forceinline__ int lane_row() const { return warp * 16 + lane / 4; }
   __device__ __forceinline__ int lane_column() const { return lane % 4 * 2; }
 
-  // Bias, activation and residual of a slab.
+  // Applies bias, activation and residual to a slab.
   __device__ __forceinline__ void finish(float (&values)[G::kSums], i64 first_row, i64 first_column) const {
     if constexpr (!E::kHasBias && !E::kHasResidual && Config::act == "none") return;
     float row_bias[2] = {};
@@ -121,7 +121,7 @@ struct StreamStore {
     }
   }
 
-  // Who copies: where swap = 1 a thread of the warpgroup, elsewhere one of each warp, its own rows.
+  // The thread that copies: one of the warpgroup if swap = 1, else one of each warp, for the warp's rows.
   __device__ __forceinline__ bool is_leader() const { return (G::kSwap ? thread() : lane) == 0; }
   __device__ __forceinline__ void meet() const {
     if constexpr (G::kSwap) {
@@ -131,17 +131,17 @@ struct StreamStore {
     }
   }
 
-  // Units of 16 bytes of a buffer's rows, swizzled as tensor copies expect it: of 128 bytes, or of 64.
+  // A 16-byte unit of a buffer's row of 128 or 64 bytes, swizzled as tensor copies expect.
   __device__ static __forceinline__ unsigned char* unit(unsigned char* buffer, int row, int index) {
     return G::kSwap ? buffer + row * 128 + (index ^ (row & 7)) * 16 : buffer + row * 64 + (index ^ (row / 2 & 3)) * 16;
   }
 
-  // Stores `width` columns, of which `pairs` has four a group of 8. `turn` counts within a tile.
+  // Stores `width` columns; `pairs` has four for each group of 8. `turn` counts within a tile.
   template <int kPairs>
   __device__ __forceinline__ void move(Buffers& buffers, int turn, const u32 (&pairs)[kPairs], int width, i64 first_row,
                                        i64 first_column) const {
     unsigned char* const buffer = buffers[turn % 2];
-    // What was copied from the buffer before has been read: of a tile that came before, all.
+    // Wait until copies from this buffer have read it; at the start of a tile, all copies.
     if (is_leader()) {
       if (turn == 0) {
         ptx::bulk_wait_read<0>();

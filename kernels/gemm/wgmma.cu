@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gemm on Hopper's tensor cores: a producer warp copies tiles of a and b into a ring of stages by tensor maps,
-// warpgroups multiply them by wgmma, and c leaves through shared memory. Blocks stay and take tile after tile.
-// docs/kernels/gemm.md.
+// gemm, c = act(a · b + bias) + residual, on Hopper's tensor cores: a producer warp copies tiles of a and b into a ring
+// of stages by tensor maps, warpgroups multiply them by wgmma, and c is stored through shared memory. Blocks are
+// persistent and take tile after tile. docs/kernels/gemm.md.
 //
-//   a, b   a multiple of 16 bytes in address and row length, whichever the layout; wgmma_padded.cu brings others there
-//   c      the same where tensor_store = 1, and so is residual; any otherwise
+//   a, b   address and row length are multiples of 16 bytes, in any layout; wgmma_padded.cu pads others
+//   c      likewise if tensor_store = 1, and so is residual; any otherwise
 //
-// The ring's full barriers count the copies' bytes, its empty barriers one arrival of each warpgroup that has read a
-// stage, in each block of the cluster that the stage's copies come from.
+// The ring's full barriers count the copies' bytes; its empty barriers count the warpgroups that have read a stage, in
+// all blocks that the block's copies reach.
 
 #include "device/ptx/cluster.cuh"
 #include "device/ptx/fence.cuh"
@@ -27,8 +27,8 @@
 
 namespace tilewright::gemm {
 
-// The work of a block, one piece after the other: a tile of c, or a part of its k. Blocks of a cluster have
-// neighbouring tiles, or all parts of one tile.
+// A block's work, one piece after the other: a tile of c, or a part of its k. Blocks of a cluster have adjacent tiles,
+// or all parts of one tile.
 template <class Config>
 struct Schedule {
   using G = Geometry<Config>;
@@ -39,7 +39,7 @@ struct Schedule {
     u32 tile, split;
   };
 
-  u32 tiles_m, tiles_n;  // of clusters
+  u32 tiles_m, tiles_n;  // counted in clusters
   u32 blocks_k;
   u32 clusters;
   u32 next;
@@ -58,7 +58,7 @@ struct Schedule {
   __device__ __forceinline__ bool done() const { return next >= tiles_m * tiles_n * (Config::split_k / G::kClusterK); }
   __device__ __forceinline__ void skip(u32 pieces) { next += pieces * clusters; }
 
-  // What runs at one time shares its rows of a and its columns of b, and so has the same part of k.
+  // Concurrent pieces share rows of a and columns of b, and so have the same part of k.
   __device__ __forceinline__ Work work() const {
     const u32 tiles = tiles_m * tiles_n;
     const u32 pass = Config::split_k > G::kClusterK ? next / tiles : 0;
@@ -70,8 +70,8 @@ struct Schedule {
   }
 };
 
-// Copies a tile of kExtent rows (m or n) from `row` and block_k of k from `k` into a stage; of kShare blocks that need
-// the same tile each copies its part to all, those of `mask`.
+// Copies a tile of kExtent rows (m or n) from `row` and block_k of k from `k` into a stage. Each of kShare blocks that
+// need the same tile copies its part to all blocks of `mask`.
 template <class Config, bool kTransposed, int kExtent, int kShare>
 __device__ __forceinline__ void load_tile(unsigned char* stage, const TensorMap& map, i32 row, i32 k, u64* full,
                                           u32 share, u16 mask) {
@@ -100,19 +100,19 @@ __device__ __forceinline__ void load_tile(unsigned char* stage, const TensorMap&
   }
 }
 
-// One thread: fills the ring, tile after tile.
+// The producer thread: fills the ring, tile after tile.
 template <class Config>
 __device__ __forceinline__ void produce(typename Geometry<Config>::Storage& storage, const TensorMap& map_a,
                                         const TensorMap& map_b, Schedule<Config> schedule) {
   using G = Geometry<Config>;
-  // Of a cluster, blocks in one row need the same of a, those in one column the same of b.
+  // Blocks in one row of a cluster need the same a, blocks in one column the same b.
   u16 row_mask = 0, column_mask = 0;
 #pragma unroll
   for (int i = 0; i < G::kClusterN; ++i) row_mask |= static_cast<u16>(1u << (schedule.rank_m + i * G::kClusterM));
 #pragma unroll
   for (int i = 0; i < G::kClusterM; ++i) column_mask |= static_cast<u16>(1u << (schedule.rank_n * G::kClusterM + i));
 
-  // What the copies read may be on its way.
+  // Wait for gemm_pad, which may still be writing the operands.
   if constexpr (Config::implementation == "wgmma_padded") ptx::grid_dependency_wait();
   Ring<G::kStages> ring;
   for (; !schedule.done(); schedule.skip(1)) {
@@ -138,11 +138,11 @@ struct Multiplier {
   using Storage = typename G::Storage;
 
   Storage& storage;
-  int row;     // of the tile, the warpgroup's first
-  int thread;  // of the warpgroup
+  int row;     // the warpgroup's first in the tile
+  int thread;  // in the warpgroup
   u32 rank_m, rank_n;
 
-  // `issued` is called when the tensor cores have all the work of the tile.
+  // Calls `issued` once the tensor cores have all the work of the tile.
   template <class Issued>
   __device__ __forceinline__ void multiply(float (&sums)[G::kSlabs][G::kSums], Ring<G::kStages>& ring, u32 blocks_k,
                                            const Issued& issued) const {
@@ -152,7 +152,7 @@ struct Multiplier {
       ptx::wgmma_fence();
       multiply_stage(sums, ring.stage, block > 0);
       ptx::wgmma_commit();
-      // While this stage is multiplied, the one before has been read.
+      // Release the previous stage once its products have read it.
       ptx::wgmma_wait<1>();
       if (block > 0) release(previous);
       previous = ring.stage;
@@ -180,7 +180,7 @@ struct Multiplier {
     }
   }
 
-  // Bytes from a tile's first step of k and slab of rows to others.
+  // Bytes from a tile's first step of k and slab of rows to the given ones.
   template <bool kTransposed>
   __device__ static constexpr u32 offset(int step, int slab, int extent) {
     constexpr int kStepsOfRow = G::kRowElements / G::kStepElements;
@@ -196,7 +196,7 @@ struct Multiplier {
     return G::kTransposedA ? row / G::kSlabRows * G::kBlockK * G::kRowBytes : row * G::kRowBytes;
   }
 
-  // Tells all blocks that copy into this one's stage; a thread for each.
+  // Arrives at the empty barriers of all blocks that copy into this block's stage, one thread each.
   __device__ __forceinline__ void release(u32 stage) const {
     if constexpr (G::kTilesOfCluster == 1) {
       if (thread == 0) ptx::mbarrier_arrive(&storage.empty[stage]);
@@ -209,7 +209,7 @@ struct Multiplier {
   }
 };
 
-// Sums of a warpgroup over all parts of k, which the blocks of the cluster have: true in the block that then has them.
+// Adds a warpgroup's sums over the parts of k that the cluster's blocks have; true in the block that has the result.
 // All threads of the cluster meet here once.
 template <class Config>
 __device__ __forceinline__ bool gather(float (&sums)[Geometry<Config>::kSlabs][Geometry<Config>::kSums],
@@ -244,15 +244,15 @@ __device__ __forceinline__ bool gather(float (&sums)[Geometry<Config>::kSlabs][G
   return true;
 }
 
-// A warpgroup: multiplies and stores, tile after tile.
+// A consumer warpgroup: multiplies and stores, tile after tile.
 template <class Config>
 __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& storage, TileStore<Config> out,
                                         Schedule<Config> schedule, float* partials, u32* counters) {
   using G = Geometry<Config>;
-  constexpr u32 kTurn = 1 + G::kConsumers;  // named barriers behind those of the stores
+  constexpr u32 kTurn = 1 + G::kConsumers;  // the first named barrier after those of the stores
   constexpr u32 kBoth = 2 * G::kWarpgroup;
   const u32 own = static_cast<u32>(out.warpgroup);
-  const u32 of_tile = G::kPingPong ? 0 : own;  // which of the warpgroups of a tile
+  const u32 of_tile = G::kPingPong ? 0 : own;  // the warpgroup's number in its tile
   const i64 first_row = of_tile * G::kWarpgroupRows;
   const int thread = out.warp * kWarpSize + out.lane;
   const Multiplier<Config> multiplier{storage, static_cast<int>(first_row), thread, schedule.rank_m, schedule.rank_n};
@@ -262,7 +262,7 @@ __device__ __forceinline__ void consume(typename Geometry<Config>::Storage& stor
     schedule.skip(1);
   };
   if constexpr (G::kPingPong) {
-    // The second tile is the second warpgroup's; the tensor cores are the first's to begin with.
+    // The second warpgroup takes the second tile; the first has the tensor cores first.
     if (own == 1) {
       if (!schedule.done()) leave_to_other();
       ptx::barrier_arrive(kTurn, kBoth);
@@ -302,10 +302,10 @@ __device__ __forceinline__ void run(const TensorMap& map_a, const TensorMap& map
   auto& storage = *shared_storage<typename G::Storage>();
   const u32 rank = G::kClusterSize > 1 ? ptx::cluster_rank() : 0;
   const int thread = static_cast<int>(threadIdx.x);
-  // The same in all lanes, and known to be.
+  // The shuffle tells the compiler that all lanes have the same value.
   const int warpgroup = __shfl_sync(kFullMask, thread / G::kWarpgroup, 0);
 
-  // The ring.
+  // Initialise the ring's barriers.
   if (thread == 0) {
     ptx::prefetch_map(map_a);
     ptx::prefetch_map(map_b);
@@ -327,7 +327,7 @@ __device__ __forceinline__ void run(const TensorMap& map_a, const TensorMap& map
     if constexpr (G::kConsumers > 1) ptx::release_registers<G::kProducerRegisters>();
     if (thread == 0) produce<Config>(storage, map_a, map_b, schedule);
     __syncwarp();
-    if constexpr (G::kClusterK > 1) ptx::cluster_sync();  // that of gather()
+    if constexpr (G::kClusterK > 1) ptx::cluster_sync();  // pairs with that of gather()
   } else {
     if constexpr (G::kConsumers > 1) ptx::acquire_registers<G::kConsumerRegisters>();
     const TileStore<Config> out{
@@ -350,7 +350,7 @@ __global__ void __launch_bounds__(tilewright::gemm::Geometry<Config>::kThreads, 
   tilewright::gemm::run<Config>(map_a, map_b, map_c, bias, residual, c, partials, counters, m, n, k);
 }
 
-// tensor_store = 0: no tensor map describes a c of any row length.
+// tensor_store = 0: c has any row length, so no tensor map describes it.
 template <class Config>
 __global__ void __launch_bounds__(tilewright::gemm::Geometry<Config>::kThreads, 1)
     gemm_wgmma_any(const __grid_constant__ tilewright::TensorMap map_a,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The division of work in the wgmma kernel, and its places in shared memory (docs/kernels/gemm.md).
+// The division of work in the wgmma kernel, and its shared memory (docs/kernels/gemm.md).
 
 #include "device/config.cuh"
 
@@ -25,7 +25,7 @@ struct Geometry {
     kRowBytes = 128,
     kRowElements = static_cast<int>(kRowBytes / sizeof(T)),
 
-    // A warpgroup of producers, and those that multiply: together on one tile, or in turn on tiles of their own.
+    // A producer warpgroup and the consumers: these share one tile, or take tiles of their own in turn (pingpong).
     kWarpgroup = 128,
     kConsumers = Config::consumers,
     kThreads = kWarpgroup * (1 + kConsumers),
@@ -33,7 +33,7 @@ struct Geometry {
     kProducerRegisters = kConsumers == 3 ? 32 : 40,
     kConsumerRegisters = kConsumers == 3 ? 160 : 232,
 
-    // What one wgmma takes of m, and of k; a warpgroup's rows are some slabs of it.
+    // The m and the k of one wgmma; a warpgroup's rows are whole slabs of kSlabRows.
     kSlabRows = 64,
     kStepElements = static_cast<int>(32 / sizeof(T)),
     kWarpgroupRows = kBlockM / kUsersOfStage,
@@ -53,7 +53,7 @@ struct Geometry {
     kBytesB = static_cast<int>(kBlockN * kBlockK * sizeof(T)),
     kStageBytes = kBytesA + kBytesB,
 
-    // c leaves by a slab's rows and so many columns at a time.
+    // c is stored by a slab's rows and kStoreColumns columns at a time.
     kStoreColumns = kBlockN % kRowElements == 0 ? kRowElements : kRowElements / 2,
     kStoreBuffers = 2,
     kStoreRowBytes = static_cast<int>(kStoreColumns * sizeof(T)),
@@ -73,11 +73,11 @@ struct Geometry {
     alignas(1024) unsigned char c[Config::tensor_store ? kConsumers : 1][kStoreBuffers]
                                  [Config::tensor_store ? kStoreBytes : 16];
     alignas(16) T bias[Config::bias == "yes" ? kConsumers : 1][Config::bias == "yes" ? kBlockN : 8];
-    // Sums over the other parts of k, of the block that has the first.
+    // Sums over the other parts of k, in the block that has the first.
     alignas(16) float parts[kClusterK > 1 ? kClusterK - 1 : 1][kClusterK > 1 ? kBlockM* kBlockN : 4];
     u64 full[kStages];
     u64 empty[kStages];
-    u32 last[kConsumers];  // of each warpgroup: which part of a split tile came last
+    u32 last[kConsumers];  // of each warpgroup: the shared word of Split
   };
 };
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gemm for operands whose rows no tensor map describes: gemm_pad copies each such operand to a workspace, with rows at
-// multiples of 128 bytes, and a kernel of wgmma.cu multiplies what it finds there. Its producers wait for gemm_pad
-// before their first copy; all else of it starts while gemm_pad ends. Both belong to one launch, and launches on a
-// stream follow one another whole: nobody writes the workspaces while they are read.
+// gemm, c = act(a · b + bias) + residual, for operands whose rows no tensor map describes: gemm_pad copies each such
+// operand to a workspace, with rows at multiples of 128 bytes, and a kernel of wgmma.cu multiplies the copies. Its
+// producers wait for gemm_pad before their first copy; the rest starts while gemm_pad ends. Both belong to one launch,
+// and launches on a stream follow one another whole: the workspaces are not written while they are read.
 //
-//   a, b   any address, where a row is no multiple of 16 bytes; otherwise, and of c, what wgmma.cu says
+//   a, b   any address if a row is no multiple of 16 bytes; otherwise, and for c, as in wgmma.cu
 
 #include "device/ptx/grid_dependency.cuh"
 #include "pad.cuh"
 #include "wgmma.cu"
 
-// The first blocks have tiles of a, the others tiles of b; an operand that needs no padding has none.
+// The first blocks take tiles of a, the others tiles of b; an operand that needs no padding has none.
 template <class Config>
 __global__ void __launch_bounds__(tilewright::gemm::RowPadding<typename Config::dtype>::kThreads,
                                   tilewright::gemm::RowPadding<typename Config::dtype>::kBlocksPerSm)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The epilogue of the wgmma kernel: a warpgroup's sums become rows of c, either through shared memory and by tensor
-// copies (c's rows at multiples of 16 bytes), or straight from registers, two elements a lane.
+// The epilogue of the wgmma kernel: a warpgroup's sums become rows of c, either through shared memory by tensor copies
+// (c's rows at multiples of 16 bytes), or from registers, two elements a lane.
 //
 // In warp w, lane l, with g = l / 4 and t = l % 4, sums 4j … 4j + 3 of a slab are of rows 16w + g and 16w + g + 8,
 // columns 8j + 2t and 8j + 2t + 1 (ptx/wgmma.cuh).
@@ -33,11 +33,11 @@ struct TileStore {
   const T* residual;
   T* c;
   i64 m, n;
-  int warpgroup;  // among those that multiply
+  int warpgroup;  // among the consumers
   int warp, lane;
 
-  // The epilogue's other operands, on their way while sums are worked out: a pair of the tile's bias, and the residual,
-  // two neighbours a word, where registers are left for it.
+  // The epilogue's other operands, loaded while products run: a pair of the tile's bias, and the residual, two
+  // neighbours a word, if registers suffice.
   enum : bool { kResidualAhead = Epilogue<Config>::kHasResidual && !G::kPingPong && G::kSlabs * G::kSums <= 128 };
   using Pair = Packed<T, 2>;
   struct Ahead {
@@ -45,7 +45,7 @@ struct TileStore {
     Pair residual[kResidualAhead ? G::kSlabs : 1][kResidualAhead ? G::kSums / 2 : 1];
   };
 
-  // Asks for them: before the products, for the bias, and for the residual in L2 …
+  // Before the products: loads the bias, and prefetches the residual into L2.
   __device__ __forceinline__ void prefetch(Ahead& ahead, i64 row, i64 column) const {
     if constexpr (Epilogue<Config>::kHasBias) {
       const i64 here = column + 2 * thread();
@@ -60,11 +60,10 @@ struct TileStore {
       }
     }
   }
-  // … and when all products are under way, for the residual in registers, and puts the bias where all read it.
+  // After all products are issued: loads the residual to registers, and shares the bias through shared memory.
   __device__ __forceinline__ void load(Storage& storage, Ahead& ahead, i64 row, i64 column) const {
     if constexpr (Epilogue<Config>::kHasBias) {
-      // With short k nothing else keeps this warp until the others have read the bias of the last tile; stores by map
-      // do.
+      // With short k nothing else keeps this warp until the others have read the last tile's bias; stores by map do.
       if constexpr (!Config::tensor_store) sync();
       if (2 * thread() < G::kBlockN) {
         store_vector(&storage.bias[warpgroup][2 * thread()], unpack(ahead.bias));
@@ -83,7 +82,7 @@ struct TileStore {
     }
   }
 
-  // Writes the sums of the rows from `row` and the columns from `column` of c.
+  // Writes the sums of c's rows from `row` and columns from `column`.
   __device__ __forceinline__ void store(Storage& storage, const float (&sums)[G::kSlabs][G::kSums], const Ahead& ahead,
                                         i64 row, i64 column) const {
     if constexpr (Epilogue<Config>::kHasBias) sync();
@@ -110,7 +109,7 @@ struct TileStore {
         };
         finish(values, first_row, first_column, bias_at, residual_at);
         if constexpr (Config::tensor_store) {
-          // Buffers take turns. Where a tile has an odd number of pieces, the next begins with the buffer of its last.
+          // Buffers take turns. If a tile has an odd number of pieces, the next begins with the buffer of its last.
           const int turn = slab * kPieces + piece;
           const bool is_other = turn > 0 || G::kSlabs * kPieces % G::kStoreBuffers == 0;
           store_by_map(storage.c[warpgroup][turn % G::kStoreBuffers], is_other, values, first_row, first_column);
@@ -127,7 +126,7 @@ struct TileStore {
     ptx::barrier_sync(static_cast<u32>(kFirstBarrier + warpgroup), G::kWarpgroup);
   }
 
-  // Call before shared memory may go.
+  // Call before shared memory is released.
   __device__ __forceinline__ void drain() const {
     if (Config::tensor_store && is_leader()) ptx::bulk_wait_read<0>();
   }
@@ -135,14 +134,14 @@ struct TileStore {
  private:
   __device__ __forceinline__ bool is_leader() const { return warp == 0 && lane == 0; }
   __device__ __forceinline__ int thread() const { return warp * kWarpSize + lane; }
-  // Where the lane's first pair of a group lies in a slab's piece.
+  // The lane's first pair of a group in a slab's piece.
   __device__ __forceinline__ int lane_row() const { return warp * 16 + lane / 4; }
   __device__ __forceinline__ int lane_column() const { return lane % 4 * 2; }
 
-  // Two neighbours of a tensor, of which `exist` lie inside: zeros elsewhere.
+  // Two neighbours of a tensor, `exist` of which lie inside; zeros elsewhere.
   __device__ __forceinline__ Pair pair_at(const T* tensor, i64 index, i64 exist) const {
     if constexpr (Config::tensor_store) {
-      // Rows are whole vectors here, and so a pair is inside or outside.
+      // Rows are whole vectors here, so a pair is inside or outside.
       return exist > 0 ? load_packed<2>(tensor + index) : Pair{};
     } else {
       Vector<T, 2> pair{};
@@ -152,7 +151,7 @@ struct TileStore {
     }
   }
 
-  // `bias_at(group)` and `residual_at(pair, index, exist)` give pairs of this piece: by number, or by where they lie.
+  // `bias_at(group)` and `residual_at(pair, index, exist)` give this piece's pairs, by number or by place.
   template <int kValues, class BiasAt, class ResidualAt>
   __device__ __forceinline__ void finish(float (&values)[kValues], i64 first_row, i64 first_column,
                                          const BiasAt& bias_at, const ResidualAt& residual_at) const {
@@ -178,11 +177,11 @@ struct TileStore {
     }
   }
 
-  // `is_other` says that the last piece was stored from another buffer.
+  // `is_other`: the last piece was stored from another buffer.
   template <int kValues>
   __device__ __forceinline__ void store_by_map(unsigned char* buffer, bool is_other, const float (&values)[kValues],
                                                i64 first_row, i64 first_column) const {
-    // What was stored from this buffer before has been read.
+    // Wait until the last store from this buffer has read it.
     if (is_leader()) {
       if (is_other) {
         ptx::bulk_wait_read<G::kStoreBuffers - 1>();
@@ -200,7 +199,7 @@ struct TileStore {
     }
   }
 
-  // Rows of 128 or 64 bytes, whose 16-byte units the tensor copy expects swizzled.
+  // A 16-byte unit of a row of 128 or 64 bytes, swizzled as the tensor copy expects.
   __device__ __forceinline__ unsigned char* unit(unsigned char* buffer, int row, int index) const {
     constexpr bool kWide = G::kStoreRowBytes == 128;
     const int swizzled = index ^ (kWide ? row & 7 : row >> 1 & 3);
@@ -210,7 +209,7 @@ struct TileStore {
   template <int kValues>
   __device__ __forceinline__ void to_shared(unsigned char* buffer, const float (&values)[kValues]) const {
     if constexpr (sizeof(T) == 2) {
-      // Two groups of columns by the warp's 16 rows: four matrices.
+      // Two groups of columns by the warp's 16 rows are four matrices.
 #pragma unroll
       for (int group = 0; group < kValues / 4; group += 2) {
         u32 pairs[4];

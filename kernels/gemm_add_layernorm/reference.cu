@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gemm_add_layernorm in double, of some of the rows.
+// gemm_add_layernorm in fp64, of some of the rows.
 
 #include "gemm/fused/norm_reference.cuh"
 

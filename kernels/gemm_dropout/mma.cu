@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gemm_dropout by mma.sync: gemm/mma.cu with another end (output.cuh). sm_80 and later.
+// gemm_dropout by mma.sync: gemm/mma.cu with the epilogue of output.cuh. sm_80 and later.
 
 #include "gemm/fused/mma.cuh"
 #include "output.cuh"

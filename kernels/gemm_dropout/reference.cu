@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gemm_dropout in double, of those elements that gemm's reference computes.
+// gemm_dropout in fp64, of the elements that gemm's reference computes.
 
 #include "device/dropout.cuh"
 #include "gemm/fused/reference.cuh"

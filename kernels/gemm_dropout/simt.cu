@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gemm_dropout without tensor cores, which serves what nothing else does: the base of gemm/simt.cu with another end
-// (output.cuh). sm_80 and later.
+// gemm_dropout without tensor cores, the fallback: the base of gemm/simt.cu with the epilogue of output.cuh. sm_80 and
+// later.
 
 #include "gemm/fused/simt.cuh"
 #include "output.cuh"

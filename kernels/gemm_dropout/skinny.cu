@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gemm_dropout for few rows: gemm/skinny.cu with another end (output.cuh). sm_80 and later; with clusters sm_90.
+// gemm_dropout for few rows: gemm/skinny.cu with the epilogue of output.cuh. sm_80 and later; with clusters sm_90.
 
 #include "gemm/fused/skinny.cuh"
 #include "output.cuh"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gemm_dropout on Hopper's tensor cores: gemm/wgmma.cu with another end. What is kept depends on places alone: a thread
-// draws a bit for each of its sums when its last products are under way, four Philoxes at a time, whose keys are the
-// same.
+// gemm_dropout on Hopper's tensor cores: gemm/wgmma.cu with another epilogue. The mask depends on places alone: a
+// thread draws a bit for each of its sums before its tile's products, or once they are issued (draw_first), by four
+// Philoxes with one key at a time.
 //
-//   a, b, c, residual   a multiple of 16 bytes in address and row length
-//   bias                an address of two elements
+//   a, b, c, residual   address and row length are multiples of 16 bytes
+//   bias                aligned to two elements
 //
 // A thread has two columns of a row and of the row 8 below. A Philox gives four columns of one row: of two neighbouring
 // lanes the even one takes the upper row, the odd one the lower, and they exchange their bits.
@@ -16,9 +16,9 @@
 
 namespace tilewright::gemm {
 
-// What is kept, by the definition in device/dropout.cuh.
+// The mask, by the definition of device/dropout.cuh.
 struct Draw {
-  u32 least_word;  // that keeps an element; for p = 1 the scale does its part
+  u32 least_word;  // that keeps an element; for p = 1 the scale drops the rest
   float scale;
   PhiloxGrid grid;
 
@@ -35,7 +35,7 @@ struct Draw {
   }
 };
 
-// Which of a thread's sums are kept: four bits a step, a step being 8 columns of a slab, in a queue that moves down.
+// A thread's mask: four bits a step, a step being 8 columns of a slab, in a queue that shifts down.
 template <class Config>
 struct Kept {
   using G = Geometry<Config>;
@@ -43,7 +43,7 @@ struct Kept {
     kGroups = G::kSums / 4,
     kSteps = G::kSlabs * kGroups,
     kWords = (kSteps + 7) / 8,
-    kFirstBit = kWords * 32 - kSteps * 4,  // where the queue's first step is when all are in it
+    kFirstBit = kWords * 32 - kSteps * 4,  // the place of the queue's first step once all are in it
     kAtOnce = 4,
     kGroupsOfTile = G::kBlockN / 4,
   };
@@ -54,7 +54,7 @@ struct Kept {
   u32 upper[kWords];
   u32 lower[kWords];
 
-  // For the warpgroup's rows from `row` on; `groups` are the tile's.
+  // Draws the mask of the warpgroup's rows from `row` on; `groups` are the tile's.
   __device__ __forceinline__ void draw(const Draw& draw, const PhiloxGrid::Group* groups, i64 row, int warp, int lane) {
     const u32 first_row = static_cast<u32>(row) + static_cast<u32>(warp * 16 + lane / 4 + lane % 2 * 8);
     groups += lane % 4 / 2;
@@ -75,7 +75,7 @@ struct Kept {
         }
       }
     }
-    // Bits 0 and 1 of a step become those of the thread's columns.
+    // Make bits 0 and 1 of a step the bits of the thread's columns.
     const bool is_odd = lane % 2 != 0;
 #pragma unroll
     for (int i = 0; i < kWords; ++i) {
@@ -85,7 +85,7 @@ struct Kept {
     }
   }
 
-  // Those of a step's row, in the lowest bits.
+  // The mask of a step's row, in the lowest bits.
   __device__ __forceinline__ u32 of(int slab, int group, int half) const {
     const int bit = kFirstBit + (slab * kGroups + group) * 4;
     return (half == 0 ? upper : lower)[bit / 32] >> bit % 32;
@@ -108,7 +108,7 @@ struct DropoutTail {
   };
 
   typename G::Storage& storage;
-  From from;  // what is added
+  From from;  // the addends
   Draw draw;
 
   __device__ __forceinline__ void prefetch(Ahead& ahead, i64 row, i64 column) const {
@@ -147,8 +147,8 @@ struct DropoutTail {
   __device__ __forceinline__ void drain() const { from.drain(); }
 
  private:
-  // Of two warpgroups on a tile the second alone: so it is some stages behind the first, and one draws and stores while
-  // the tensor cores work for the other.
+  // With draw_first = 1 only the second of two warpgroups on a tile draws first: it is then some stages behind the
+  // other, and one draws and stores while the tensor cores work for the other.
   __device__ __forceinline__ bool draws_first() const {
     const int of_tile = G::kPingPong ? 0 : from.warpgroup;
     return of_tile + Config::draw_first >= G::kUsersOfStage;
@@ -157,7 +157,7 @@ struct DropoutTail {
   __device__ __forceinline__ void draw_tile(Ahead& ahead, i64 row, i64 column) const {
     auto* const groups = reinterpret_cast<PhiloxGrid::Group*>(storage.c[from.warpgroup][0]);
     const int thread = from.warp * kWarpSize + from.lane;
-    drain();  // the piece of c that was here has been read
+    drain();  // the piece of c here has been read
     sync();
     if (thread < Kept<Config>::kGroupsOfTile) {
       const PhiloxGrid::Group group = draw.grid.group(static_cast<u32>(column / 4) + static_cast<u32>(thread));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gemm_gated in double, of those elements that gemm's reference computes.
+// gemm_gated in fp64, of the elements that gemm's reference computes.
 
 #include "gemm/fused/gated.cuh"
 #include "gemm/fused/reference.cuh"

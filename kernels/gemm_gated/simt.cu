@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gemm_gated without tensor cores, which serves what nothing else does: gemm/fused/gated_simt.cuh. sm_80 and later.
+// gemm_gated without tensor cores, the fallback: gemm/fused/gated_simt.cuh. sm_80 and later.
 
 #include "gemm/fused/gated_simt.cuh"
 

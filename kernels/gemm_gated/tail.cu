@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// gemm_gated on Hopper's tensor cores as wgmma.cu has it, with the last wave cut along k: gemm/fused/tail_wgmma.cuh.
+// gemm_gated on Hopper's tensor cores: wgmma.cu with the last wave cut along k (gemm/fused/tail_wgmma.cuh).
 //
-//   a, the weights, y   a multiple of 16 bytes in address and row length
-//   bg, bu              addresses of two elements
+//   a, the weights, y   address and row length are multiples of 16 bytes
+//   bg, bu              aligned to two elements
 
 #include "gemm/fused/gated_wgmma.cuh"
 #include "gemm/fused/tail_wgmma.cuh"

@@ -2,10 +2,10 @@
 //
 // gemm_gated on Hopper's tensor cores: gemm/fused/gated_wgmma.cuh.
 //
-//   a, the weights, y, gate, up   a multiple of 16 bytes in address and row length
-//   bg, bu                        addresses of two elements
+//   a, the weights, y, gate, up   address and row length are multiples of 16 bytes
+//   bg, bu                        aligned to two elements
 //
-// Weights that are one matrix come by one map, twice.
+// If the weights are one matrix, one map is passed twice.
 
 #include "gemm/fused/gated_wgmma.cuh"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Row norm by threads that hold a few rows of a phase, and the weights of these: device/row/held.cuh.
+// Row norm by threads that hold several rows and their columns' weights: device/row/held.cuh.
 
 #include "device/row/held.cuh"
 #include "device/row/norm.cuh"

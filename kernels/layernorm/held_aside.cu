@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Row norm by threads that hold a few rows of a phase, whose weights lie in shared memory: device/row/held.cuh.
+// Row norm by threads that hold several rows, with the weights in shared memory: device/row/held.cuh.
 
 #include "device/row/held.cuh"
 #include "device/row/norm.cuh"

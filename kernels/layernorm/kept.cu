@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Row norm by clusters whose threads keep their columns, and the weights of these: device/row/kept.cuh.
+// Row norm by clusters whose threads keep their columns and weights: device/row/kept.cuh.
 
 #include "device/row/kept.cuh"
 #include "device/row/moments_talk.cuh"

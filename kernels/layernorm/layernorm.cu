@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Row norm: with v = x, of each row y = (v - mean) / sqrt(variance + eps) · weight + bias
+// Row norm: y = (x - mean) / sqrt(variance + eps) · weight + bias for each row
 //
 //   x, y   rows × cols with row pitches; y may be x itself, with the same pitch
 //   weight, bias   cols
 //
-// By the skeletons of device/row: onchip, staged, cluster, streaming. Everything is computed in fp32.
+// By the skeletons of device/row: onchip, staged, cluster, streaming. Computed in fp32.
 
 #include "device/row/norm.cuh"
 #include "device/row/run.cuh"

@@ -8,7 +8,7 @@
 //   x, dy, dsum, dx   rows × cols with row pitches; dx may be dy or x, with the same pitch; with add=yes x is the sum
 //   weight   cols; dw and db in fp32, the same bits on every launch
 //
-// By device/row/norm_gradient.cuh. Everything is computed in fp32.
+// By device/row/norm_gradient.cuh. Computed in fp32.
 
 #include "device/row/norm_gradient.cuh"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The gradient of layernorm where dense rows are not whole vectors, by device/row/ragged_rows.cuh; layernorm_bwd.cu has
-// the formulas.
+// The gradient of layernorm for dense rows that are not whole vectors, by device/row/ragged_rows.cuh; layernorm_bwd.cu
+// has the formulas.
 
 #include "device/row/ragged_rows.cuh"
 #include "layernorm_bwd/layernorm_bwd.cu"

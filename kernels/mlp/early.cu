@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// mlp on Hopper's tensor cores for few rows, whose time is that of reading the weights: wgmma.cu, but memory is not
-// idle between the products. Blocks of the second ask for their first weights before they wait for the rows of the
-// first; Config::ahead lets L2 be asked for these when the first has all of its own on their way.
+// mlp on Hopper's tensor cores for few rows, whose time is that of reading the weights: as wgmma.cu, but memory does
+// not idle between the products. The second kernel copies its first weights before it waits for the rows of the first.
+// With Config::ahead the first kernel prefetches them into L2 once all of its own weights are in flight.
 //
-//   x, w_gate, w_up, w_down, y   a multiple of 16 bytes in address and row length, and so is h's
-//   biases                       addresses of two elements
+//   x, w_gate, w_up, w_down, y   address and row length are multiples of 16 bytes, and so are h's
+//   biases                       aligned to two elements
 
 #include "device/ptx/bulk_prefetch.cuh"
 #include "wgmma.cu"
@@ -15,14 +15,14 @@ namespace tilewright::gemm {
 template <class Config>
 struct EarlyUp : GatedUp<Config> {};
 
-// Weights of the first product; behind its last copy L2 is asked for what the second begins with.
+// Copies the first product's weights; after its last copy, L2 prefetches the first weights of the second.
 template <class Config>
 struct EarlyLoad : GatedLoad<Config> {
   using T = typename Config::dtype;
   const T* w_down;
   i64 hidden, d_out;
 
-  // One thread of each block: Config::ahead blocks of k of each part of some of the rows.
+  // One thread of each block calls: prefetches Config::ahead blocks of k of each part of some of the rows.
   __device__ __forceinline__ void ask_ahead() const {
     constexpr int kBlock = 64;
     const u32 blocks = static_cast<u32>(ceil_div(hidden, i64{kBlock}));
@@ -49,7 +49,7 @@ struct EarlyDown : WgmmaDown<Config> {
   static constexpr bool kAsksEarly = true;
 };
 
-// One thread: fills the ring, tile after tile. Rows of a are there when the kernel before has ended, those of b before.
+// The producer thread: fills the ring, tile after tile. Only rows of a wait for the kernel before to end.
 template <class Config, class LoadB>
 requires(Config::kAsksEarly) __device__ __forceinline__
     void produce_with(typename Geometry<Config>::Storage& storage, const TensorMap& map_a, const LoadB& load_b,
@@ -67,7 +67,7 @@ requires(Config::kAsksEarly) __device__ __forceinline__
     ptx::mbarrier_arrive_expect_tx(full, G::kStageBytes);
     load_b(storage.b[stage], static_cast<i32>(work.column), first_k(work, block), full, schedule.rank_m, column_mask);
   };
-  // So many stages of the first tile have been asked for.
+  // Start the copies of b for the first tile's stages.
   u32 ahead = 0;
   if (!schedule.done()) {
     const auto work = schedule.work();

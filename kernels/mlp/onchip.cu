@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+// mlp for narrow rows on Hopper's tensor cores: h never leaves the chip. A block has 128 rows of x in shared memory,
+// and goes through `hidden` by 64: from a stage of w_gate and w_up each warpgroup makes its 64 × 64 of h, and with a
+// stage of w_down it adds to its 64 × d_out sums of y, in registers.
 //
-// mlp for narrow rows on Hopper's tensor cores: what lies between the products never leaves the chip. A block has 128
-// rows of x in shared memory, and goes through `hidden` by 64: one stage of w_gate and w_up, of which a warpgroup makes
-// its 64 × 64 of h, and one of w_down, by which it adds to its 64 × d_out sums of y, in registers.
-//
-//   x, weights, y   a multiple of 16 bytes in address and row length; d and d_out at most 256
-//   biases          addresses of two elements
+//   x, weights, y   address and row length are multiples of 16 bytes; d and d_out at most 256
+//   biases          aligned to two elements
 //
 //   producer     x │ up 0 │ down 0 │ up 1 │ down 1 │ …                  two rings, by tensor copies
 //   warpgroup 1  x · up 0 │ activates h 0          │ h 0 · down 0, x · up 1 │ activates h 1 …
 //   warpgroup 2           │ x · up 0 of its rows   │ activates h 0          │ h 0 · down 0, x · up 1 …
 //
-// Of two blocks of a cluster each copies half of the weights to both.
+// Each of two blocks of a cluster copies half of the weights to both.
 
 #include "device/activation.cuh"
 #include "device/ptx/wgmma_steps.cuh"
@@ -28,7 +27,7 @@ struct OnchipMlp {
     kWarpgroups = 2,
     kThreads = 128 * (1 + kWarpgroups),
     kRows = 64 * kWarpgroups,
-    kHidden = 64,  // of h at one time: a row of 128 bytes
+    kHidden = 64,  // columns of h at a time: a row of 128 bytes
     kSteps = kHidden / 16,
     kParts = Config::block_d / 64,      // rows of x and of the first weights, 128 bytes each
     kUps = kHidden * (kGated ? 2 : 1),  // rows of the first weights
@@ -40,7 +39,7 @@ struct OnchipMlp {
   };
 };
 
-// As TileStore takes it: y leaves by pieces of 64 × 64.
+// The geometry for TileStore: y is stored by pieces of 64 × 64.
 template <class Config>
 struct OnchipStore : Plain<LinearByMap<Config>> {
   static constexpr int block_m = 128, block_n = Config::block_o, block_k = 64, consumers = 2, pingpong = 0, stages = 1;
@@ -75,12 +74,12 @@ struct OnchipMaps {
 template <class Config>
 using OnchipStorage = typename Geometry<OnchipStore<Config>>::Storage;
 
-// One thread.
+// The producer thread: copies x, and fills the rings of weights.
 template <class Config>
 __device__ __forceinline__ void onchip_produce(OnchipStorage<Config>& storage, const OnchipMaps<Config>& maps,
                                                i64 tiles, u32 chunks, u32 rank) {
   using M = OnchipMlp<Config>;
-  // A box of `rows` rows, of which each block of the cluster copies its part to all.
+  // Copies a box of `rows` rows; each block of the cluster copies its part to all.
   const auto load = [&](unsigned char* to, const TensorMap& map, i32 x, i32 y, int rows, u64* full) {
     if constexpr (M::kCluster == 1) {
       ptx::tensor_load(to, map, x, y, full);
@@ -124,7 +123,7 @@ struct OnchipConsumer {
   using M = OnchipMlp<Config>;
   using T = typename M::T;
   using Out = TileStore<OnchipStore<Config>>;
-  enum : u32 { kTurn = 1 + M::kWarpgroups };  // named barriers behind those of the stores
+  enum : u32 { kTurn = 1 + M::kWarpgroups };  // the first named barrier after those of the stores
 
   OnchipStorage<Config>& storage;
   const Out& out;
@@ -139,7 +138,7 @@ struct OnchipConsumer {
     if (column < end) two = load_packed<2>(from + column);
     to_float(two, pair);
   }
-  // Tells the blocks that copy into a stage that it is read.
+  // Arrives at the empty barriers of all blocks that copy into the stage.
   __device__ __forceinline__ void release(u64* empty) const {
     const int thread = out.warp * kWarpSize + out.lane;
     if constexpr (M::kCluster == 1) {
@@ -149,7 +148,7 @@ struct OnchipConsumer {
     }
   }
 
-  // The warpgroup's 64 × 64 of h, from its sums of 64 hidden columns, as the next product takes it: 16 columns a step.
+  // Makes the warpgroup's 64 × 64 of h from its sums of 64 hidden columns, as A of the next product: 16 columns a step.
   __device__ __forceinline__ void activate_to(u32 (&h)[M::kSteps][4], const float (&sums)[M::kUps / 2],
                                               i64 first) const {
     constexpr int kHalf = M::kHidden / 2;
@@ -183,7 +182,7 @@ struct OnchipConsumer {
     }
   }
 
-  // Starts the products of a chunk of the first weights, which are there.
+  // Starts the products of x and a chunk of the first weights, which has arrived.
   __device__ __forceinline__ void start_up(float (&sums)[M::kUps / 2], u32 stage) const {
 #pragma unroll
     for (int part = 0; part < M::kParts; ++part) {
@@ -196,7 +195,7 @@ struct OnchipConsumer {
       }
     }
   }
-  // Those of h with a chunk of the second weights.
+  // Starts the products of h and a chunk of the second weights.
   __device__ __forceinline__ void start_down(float (&y)[M::kOut / 2], const u32 (&h)[M::kSteps][4], u32 stage,
                                              bool accumulate) const {
     const u64 down = ptx::matrix_descriptor(storage.down[stage], 0, 8 * 128);
@@ -207,7 +206,7 @@ struct OnchipConsumer {
     }
   }
 
-  // Warpgroups start their products in turns, so that those of one run while the other activates.
+  // Warpgroups start their products in turns: one's products run while the other activates.
   __device__ __forceinline__ void await_turn() const {
     ptx::barrier_sync(kTurn + static_cast<u32>(out.warpgroup), M::kWarpgroups * 128);
     ptx::wgmma_fence();
@@ -221,7 +220,7 @@ struct OnchipConsumer {
     Ring<Config::up_stages> ups;
     Ring<Config::down_stages> downs;
     u32 parity = 0;
-    if (out.warpgroup == 1) ptx::barrier_arrive(kTurn, M::kWarpgroups * 128);  // the first is the first's
+    if (out.warpgroup == 1) ptx::barrier_arrive(kTurn, M::kWarpgroups * 128);  // the first turn is the first's
     for (i64 tile = blockIdx.x / M::kCluster; tile < tiles; tile += gridDim.x / M::kCluster, parity ^= 1) {
       const i64 row = (tile * M::kCluster + rank) * M::kRows + out.warpgroup * 64;
       float sums[M::kUps / 2], y[1][M::kOut / 2];
@@ -296,7 +295,7 @@ __device__ __forceinline__ void onchip_mlp(const OnchipMaps<Config>& maps, const
   } else {
     __syncthreads();
   }
-  const i64 tiles = ceil_div(rows, i64{M::kRows} * M::kCluster);  // of clusters
+  const i64 tiles = ceil_div(rows, i64{M::kRows} * M::kCluster);  // counted in clusters
   const u32 chunks = static_cast<u32>(ceil_div(hidden, i64{M::kHidden}));
   if (warpgroup == 0) {
     ptx::release_registers<24>();

@@ -2,26 +2,26 @@
 #pragma once
 
 // An MLP as two products: h = act(x · w_gateᵀ + b_gate) · (x · w_upᵀ + b_up), or act(x · w_upᵀ + b_up), rounded to a
-// workspace, then y = h · w_downᵀ + b_down. The second kernel starts while the first ends.
+// workspace, then y = h · w_downᵀ + b_down. The second kernel starts before the first ends.
 
 #include "device/ptx/grid_dependency.cuh"
 #include "gemm/fused/config.cuh"
 
 namespace tilewright::gemm {
 
-// The first, where it is gated …
+// The first product, if it is gated.
 template <class Config>
 struct GatedUp : Config {
   static constexpr Name weights{"split"};
 };
 
-// … and where it is not.
+// The first product, if it is not gated.
 template <class Config>
 struct PlainUp : Linear<Config> {
   static constexpr Name residual{"no"};
 };
 
-// The second. Its producers wait for the rows that they copy, as those of wgmma_padded do.
+// The second product. Its producers wait for the rows that they copy, as in wgmma_padded.
 template <class Config>
 struct Down : Linear<Config> {
   static constexpr Name act{"none"}, residual{"no"}, implementation{"wgmma_padded"};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// mlp in double, a warp a row. Of big ones whole rows are computed, those at the edges of blocks of 128.
+// mlp in fp64, a warp per row. Of big problems, the rows at the edges of blocks of 128.
 
 #include "device/reduce.cuh"
 #include "gemm/fused/reference.cuh"
@@ -23,7 +23,7 @@ __global__ void mlp_reference(const typename Config::dtype* x, const typename Co
       of_row[column] = kHasBias ? double{to_float(b_down[column])} : 0.0;
     }
     for (i64 first = 0; first < hidden; first += kWarpSize) {
-      // A lane has one element of h, and all lanes need all of them.
+      // A lane computes one element of h; all lanes need all of them.
       const i64 own = first + lane;
       double h = 0.0;
       if (own < hidden) {

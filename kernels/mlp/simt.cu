@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// mlp without tensor cores, which serves what nothing else does: two products by gemm/fused/simt.cuh. sm_80 and later.
+// mlp without tensor cores, the fallback: two products by gemm/fused/simt.cuh. sm_80 and later.
 
 #include "gemm/fused/gated_simt.cuh"
 #include "products.cuh"

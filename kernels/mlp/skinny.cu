@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // mlp for few rows, m ≤ 64, whose time is that of reading the weights: two products by gemm/fused/skinny.cuh. The
-// second asks for its first weights before it waits for the rows. sm_80 and later; with clusters sm_90.
+// second prefetches its first weights before it waits for the rows. sm_80 and later; with clusters sm_90.
 
 #include "gemm/fused/gated_skinny.cuh"
 #include "products.cuh"
@@ -51,7 +51,7 @@ __global__ void __launch_bounds__(tilewright::gemm::SkinnyGeometry<tilewright::g
   const int thread = static_cast<int>(threadIdx.x);
   const u32 pieces = static_cast<u32>(ceil_div(d_out, i64{G::kBlockN})) * G::kSplits;
 
-  // The weights of all stages but one, into L2.
+  // Prefetch the weights of all stages but one into L2.
   if (blockIdx.x < pieces) {
     const SkinnyPiece<C> piece(blockIdx.x, static_cast<u32>(ceil_div(hidden, i64{G::kBlockK})));
     constexpr int kLine = 128 / static_cast<int>(sizeof(typename G::T)), kLines = (G::kStages - 1) * G::kBlockK / kLine;

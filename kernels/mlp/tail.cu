@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// mlp on Hopper's tensor cores as wgmma.cu has it, with the first product's last wave cut along k:
-// gemm/fused/tail_wgmma.cuh.
+// mlp on Hopper's tensor cores: wgmma.cu with the first product's last wave cut along k (gemm/fused/tail_wgmma.cuh).
 //
-//   x, w_gate, w_up, w_down, y   a multiple of 16 bytes in address and row length, and so is h's
-//   biases                       addresses of two elements
+//   x, w_gate, w_up, w_down, y   address and row length are multiples of 16 bytes, and so are h's
+//   biases                       aligned to two elements
 
 #include "gemm/fused/tail_wgmma.cuh"
 #include "wgmma.cu"

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// mlp on Hopper's tensor cores: two products, by gemm/fused/gated_wgmma.cuh or gemm/wgmma.cu, and by gemm/wgmma.cu.
+// mlp on Hopper's tensor cores: h by gemm/fused/gated_wgmma.cuh or gemm/wgmma.cu, then y by gemm/wgmma.cu.
 //
-//   x, w_gate, w_up, w_down, y   a multiple of 16 bytes in address and row length, and so is h's
-//   biases                       addresses of two elements
+//   x, w_gate, w_up, w_down, y   address and row length are multiples of 16 bytes, and so are h's
+//   biases                       aligned to two elements
 
 #include "gemm/fused/gated_wgmma.cuh"
 #include "products.cuh"
 
 namespace tilewright::gemm {
 
-// Tiles of its own; stages as many as fit (wgmma.toml's `down_stages` says the same).
+// The second product has tiles of its own, and as many stages as fit: `down_stages` of wgmma.toml.
 template <class Config>
 struct WgmmaDown : LinearByMap<Down<Config>> {
   static constexpr int block_m = Config::down_block_m, block_n = Config::down_block_n;

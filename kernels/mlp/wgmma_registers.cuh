@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// wgmma (device/ptx/wgmma.cuh, wgmma_steps.cuh) with A in registers and B in shared memory, K-major: N is 64, 128, 192
-// or 256. a[0] to a[3] are pairs of A's elements as wgmma_registers has them. 16-bit elements, sm_90a alone.
+// wgmma (device/ptx/wgmma.cuh, wgmma_steps.cuh) with A in registers and a K-major B in shared memory; N is 64, 128, 192
+// or 256. a[0] to a[3] are pairs of A's elements as in wgmma_registers. 16-bit elements, sm_90a only.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -44,7 +44,7 @@ namespace tilewright::gemm {
   TILEWRIGHT_NUMBERS_0 ", " TILEWRIGHT_NUMBERS_1 ", " TILEWRIGHT_NUMBERS_2 ", " TILEWRIGHT_NUMBERS_3
 #define TILEWRIGHT_REGISTERS_OF_256 \
   TILEWRIGHT_THIRTYTWO(0), TILEWRIGHT_THIRTYTWO(32), TILEWRIGHT_THIRTYTWO(64), TILEWRIGHT_THIRTYTWO(96)
-// Behind N stand the numbers of the operands that follow D.
+// The arguments after N are the numbers of the operands after D.
 #define TILEWRIGHT_WGMMA(type, n, a_, b_, p_)                                                                      \
   asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " p_ ", 0;\nwgmma.mma_async.sync.aligned.m64n" #n "k16.f32." type \
                "." type " {" TILEWRIGHT_NUMBERS_OF_##n "}, {" a_ "}, " b_ ", p, 1, 1, 0;\n}"                       \
@@ -59,7 +59,7 @@ namespace tilewright::gemm {
     }                                          \
   }
 
-// D = A B, or D + A B where `accumulate`.
+// D = A B, or D += A B if `accumulate`.
 template <class T, int N>
 __device__ __forceinline__ void wgmma_registers_k_major(float (&d)[N / 2], const u32 (&a)[4], u64 b, bool accumulate) {
   static_assert(sizeof(T) == 2 && N % 64 == 0 && N >= 64 && N <= 256, "16-bit elements, and 64 to 256 columns");

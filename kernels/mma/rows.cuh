@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Rows of 128 bytes, which the implementations share: four instructions multiply 32 bytes each.
+// Rows of 128 bytes, shared by the implementations: four instructions multiply 32 bytes each.
 
 #include "device/config.cuh"
 #include "device/ptx/mma.cuh"
@@ -12,10 +12,10 @@ enum : int {
   kColumns = 256,  // rows of b, each a column of the product
   kRowBytes = 128,
   kRowWords = kRowBytes / 4,
-  kParts = 4,  // of a row: what one instruction takes
+  kParts = 4,  // of a row; one instruction takes one
 };
 
-// Two 16-bit elements as they are, or one of f32 as tf32.
+// Two 16-bit elements as they are, or one f32 element as tf32.
 template <class T>
 __device__ __forceinline__ u32 operand(u32 word) {
   if constexpr (is_same<T, float>) {
@@ -25,7 +25,7 @@ __device__ __forceinline__ u32 operand(u32 word) {
   }
 }
 
-// The sum of a row of D over the four lanes that have it: columns 2t and 2t + 1 of each 8 are in lane 4g + t.
+// Adds a row of D over the four lanes that have it: lane 4g + t has columns 2t and 2t + 1 of each 8.
 __device__ __forceinline__ float over_quad(float value) {
   value += __shfl_xor_sync(kFullMask, value, 1);
   return value + __shfl_xor_sync(kFullMask, value, 2);

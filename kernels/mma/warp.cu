@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Chains of mma.sync. A warp has warp_m rows of a, and warp_n of the columns at a time; operands and sums stay in
-// registers, so that nothing but the tensor cores is at work:
+// Chains of mma.sync. A warp has warp_m rows of a, and warp_n columns at a time; operands and sums stay in registers,
+// so only the tensor cores are at work:
 //
 //   load fragments of a ── for each warp_n columns: load fragments of b, add their product to the sums `steps` times
 //
-// Each of the sums is a chain. They are independent: while one waits for its last product, others go on.
+// Each sum is a chain. Chains are independent: while one waits for its last product, others go on.
 //
 // Shared memory: none. sm_80 and later.
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Chains of wgmma. A warpgroup has 64 rows of a, and block_n of the columns at a time; operands are in shared memory,
-// swizzled by 128 bytes, sums in registers:
+// Chains of wgmma. A warpgroup has 64 rows of a, and block_n columns at a time; operands are in shared memory, swizzled
+// by 128 bytes, sums in registers:
 //
 //   copy the block's rows of a and all of b ── for each block_n columns: add their product to the sums `steps` times
 //
-// A chain waits for nothing: the tensor cores add product after product to the same sums. Several blocks share a
-// multiprocessor, so that one multiplies while another copies or sums up.
+// A chain waits for nothing: the tensor cores add product after product to the same sums. Several blocks share an SM,
+// so that one multiplies while another copies or sums up.
 //
-// Shared memory: the rows. sm_90a alone.
+// Shared memory: (64 · warpgroups + 256) · 128 bytes. sm_90a only.
 
 #include "device/ptx/fence.cuh"
 #include "device/ptx/wgmma.cuh"
@@ -27,7 +27,7 @@ struct Storage {
   alignas(1024) unsigned char b[kColumns * kRowBytes];
 };
 
-// All threads of the block: `count` rows from `from` on into a swizzled tile; zeros behind the first `there`.
+// Copies kCount rows from `from` on to a swizzled tile; zeros after the first `there`. All threads of the block call.
 template <class T, int kThreads, int kCount>
 __device__ __forceinline__ void copy_rows(unsigned char* tile, const T* from, i64 there) {
   constexpr int kUnit = 16, kUnits = kRowBytes / kUnit;

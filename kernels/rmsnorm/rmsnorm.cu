@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Row norm: with v = x, of each row y = v / sqrt(mean of v² + eps) · weight
+// Row norm: y = x / sqrt(mean of x² + eps) · weight for each row
 //
 //   x, y   rows × cols with row pitches; y may be x itself, with the same pitch
 //   weight   cols
 //
-// By the skeletons of device/row: onchip, staged, cluster, streaming. Everything is computed in fp32.
+// By the skeletons of device/row: onchip, staged, cluster, streaming. Computed in fp32.
 
 #include "device/row/norm.cuh"
 #include "device/row/run.cuh"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The gradient of rmsnorm where dense rows are not whole vectors, by device/row/ragged_rows.cuh; rmsnorm_bwd.cu has the
-// formulas.
+// The gradient of rmsnorm for dense rows that are not whole vectors, by device/row/ragged_rows.cuh; rmsnorm_bwd.cu has
+// the formulas.
 
 #include "device/row/ragged_rows.cuh"
 #include "rmsnorm_bwd/rmsnorm_bwd.cu"

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rotary position embedding of the heads of q and k. Of each head, the pairs of its first `rot` elements are turned by
-// the angle whose cosine and sine stand in row position[t] of cos and sin; the other elements stay:
+// Rotary position embedding of the heads of q and k. The pairs of a head's first `rot` elements are rotated by the
+// angle whose cosine and sine are in row position[t] of cos and sin; the other elements stay:
 //
 //   style=halved        pair i is (x[i], x[i + rot / 2])    (a, b) → (a · cos[i] − b · sin[i], b · cos[i] + a · sin[i])
 //   style=interleaved   pair i is (x[2 i], x[2 i + 1])
-//   norm=yes            before that, x ← x / sqrt(mean of x² + eps) · w over the whole head, w being wq or wk
+//   norm=yes            first, x ← x / sqrt(mean of x² + eps) · w over the whole head, w being wq or wk
 //
 //   q, k, q_out, k_out   tokens × heads × d, each with a token and a head stride; q_out may be q, k_out k
 //   cos, sin             positions × rot / 2, fp32; a token whose position is none of these gets NaN in its pairs
 //
 // Two ways, in fp32, rounded once; sm_80 and later, no shared memory:
 //
-//   vectors   a thread has two vectors of a head, those of the same pairs, and goes on with further heads of its token:
-//             its cosines and sines are loaded once. `unroll` heads are under way at once.
-//   pairs     a warp a head, by single elements; any address
-//
+//   vectors   a thread has two vectors of a head, with the same pairs, and goes on with further heads of its token: it
+//             loads its cosines and sines once. `unroll` heads are in flight at once
+//   pairs     a warp per head, by single elements; any address
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
@@ -50,7 +49,7 @@ struct Tensors {
   __device__ __forceinline__ const T* weight(i64 h) const { return h < hq ? wq : wk; }
 };
 
-// Two vectors of a head: of rotary elements, the two sides of the same pairs, or these side by side.
+// Two vectors of a head: if its elements are rotary and halved, the two sides of the same pairs; else side by side.
 template <class Config, int kVec>
 struct Place {
   i64 first, second, pair;  // columns of the vectors, and of the first pair's cosine
@@ -100,7 +99,7 @@ __device__ __forceinline__ void turn(float (&a)[kVec], float (&b)[kVec], const f
   }
 }
 
-// What the head's elements are multiplied with, from the squares of those of kLanes neighbouring lanes.
+// The factor of the head's elements, from the squares of kLanes neighbouring lanes' elements.
 template <class T, int kLanes>
 __device__ __forceinline__ float scale_of_head(float squares, i64 d, float eps) {
   return rsqrt_for<T>(divide_for<T>(reduce_lanes<kLanes>(squares, Sum{}), static_cast<float>(d)) + eps);
@@ -133,14 +132,14 @@ __device__ __forceinline__ void vectors(const Tensors<typename Config::dtype>& t
   const bool has = 2 * place.pair < d;
 
   for (i64 first = i64{blockIdx.x} * kTokens; first < tensors.tokens; first += i64{gridDim.x} * kTokens) {
-    // The last block may have fewer tokens: its lanes stay, for the sums over a head, but touch nothing.
+    // In a partial last block surplus lanes stay, for the sums over a head, but touch nothing.
     const i64 t = first + token_in_block;
     const bool present = t < tensors.tokens && has;
     const i64 position = present ? tensors.position[t] : -1;
     const bool is_known = position >= 0 && position < tensors.positions;
     float cos[kVec], sin[kVec];
-    bool is_turned = false;  // cos and sin wait for the position: the first heads come before them
-    // The same number of turns in all lanes of a warp.
+    bool is_turned = false;  // cos and sin wait for the position: load the first heads before them
+    // All lanes of a warp take the same number of turns.
     for (i64 turn_head = 0; turn_head < heads; turn_head += kHeads * kUnroll) {
       Packed<T, kVec> loaded[kUnroll][2];
 #pragma unroll
@@ -262,7 +261,7 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
   }
 }
 
-// What is right: a warp a head, in fp64.
+// The reference, in fp64: a warp per head.
 template <class Config>
 __global__ void rope_reference(const typename Config::dtype* q, const typename Config::dtype* k, const float* cos,
                                const float* sin, const int* position, const typename Config::dtype* wq,

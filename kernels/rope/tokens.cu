@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// rope (rope.cu, whose arguments these are) with all heads of a token under way at once: a block has some tokens, and
-// no loop. Vectors of 8 bytes give a token twice the threads, of which more find room on an SM.
+// rope (rope.cu has the arguments) with all heads of a token in flight at once: a block has some tokens, and no loop.
+// Vectors of 8 bytes give a token twice the threads, of which more fit on an SM.
 
 #include "device/elementwise/hints.cuh"
 #include "rope/rope.cu"
@@ -24,11 +24,11 @@ __device__ __forceinline__ void tokens(const Tensors<typename Config::dtype>& te
   const Place<Config, kVec> place(static_cast<int>(threadIdx.x) % kLanes, rot);
   const int first_head = static_cast<int>(threadIdx.x) % Config::threads_per_token / kLanes;
   const i64 t = i64{blockIdx.x} * kTokens + static_cast<int>(threadIdx.x) / Config::threads_per_token;
-  // Lanes with nothing to do stay, for the sums over a head, but touch nothing.
+  // Surplus lanes stay, for the sums over a head, but touch nothing.
   const bool present = t < tensors.tokens && 2 * place.pair < d;
   const auto has = [&](int u) { return present && first_head + u * kHeads < heads; };
 
-  // Load. Every load is under way before the first is used; those of cosines and sines wait for the position.
+  // Issue all loads before the first use; loads of cosines and sines wait for the position.
   const i64 position = present ? tensors.position[t] : -1;
   Packed<T, kVec> loaded[kUnroll][2];
 #pragma unroll

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Row softmax by clusters of a row each, brought to shared memory: device/row/cluster_async.cuh.
+// Row softmax by a cluster per row, which copies the row to shared memory: device/row/cluster_async.cuh.
 
 #include "device/row/cluster_async.cuh"
 #include "softmax.cu"

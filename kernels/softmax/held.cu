@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Row softmax by threads that hold a few rows of a phase: device/row/held.cuh.
+// Row softmax by threads that hold several rows: device/row/held.cuh.
 
 #include "device/row/held.cuh"
 #include "softmax.cu"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Row softmax by threads that hold a few rows of a phase: device/row/kept.cuh.
+// Row softmax by clusters whose threads keep their columns: device/row/kept.cuh.
 
 #include "device/row/kept.cuh"
 #include "softmax.cu"

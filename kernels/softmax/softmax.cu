@@ -5,7 +5,7 @@
 //   x, y   rows × cols with row pitches; y may be x itself, with the same pitch; any rows ≥ 1, any cols ≥ 1
 //   -inf   entries give 0; a row of -inf alone gives NaN, as does a row with NaN or +inf
 //
-// By the skeletons of device/row: onchip, staged, cluster, streaming. Everything is computed in fp32.
+// By the skeletons of device/row: onchip, staged, cluster, streaming. Computed in fp32.
 
 #include "device/math.cuh"
 #include "device/row/exponentials.cuh"
@@ -22,7 +22,7 @@ struct Softmax {
   struct Scale {
     float max;
     float factor;     // rescaling / sum, rounded
-    float remainder;  // what that lost, for fp32
+    float remainder;  // the error of that rounding, for fp32
   };
 
   RowTensors<T, kInputs, kColumns, kOutputs> tensors;
@@ -30,7 +30,7 @@ struct Softmax {
   __device__ static __forceinline__ float pad() { return -kInfinity; }
   __device__ __forceinline__ float value(const float (&in)[1]) const { return in[0]; }
 
-  // Values that were held are exponentials already, relative to the maximum of their lanes.
+  // Held values are exponentials already, relative to the maximum of their lanes.
   template <bool kHeld>
   __device__ __forceinline__ Scale scale(const Partial& own, const Partial& whole, i64) const {
     const float rescaling = kHeld ? Statistics::rescaling(own.max, whole.max) : 1.0f;
@@ -50,8 +50,8 @@ struct Softmax {
   }
 
  private:
-  // value · rescaling / sum. For fp32 by a factor of two floats, so that the result is rounded once, about as a
-  // quotient is; a sum of 0, NaN or infinity leaves NaN.
+  // value · rescaling / sum. For fp32 the factor is two floats, so that the result is rounded once, about as a quotient
+  // is; a sum of 0, NaN or infinity gives NaN.
   __device__ static __forceinline__ float quotient(float value, const Scale& scale) {
     if constexpr (is_same<T, float>) {
       return fmaf(value, scale.factor, value * scale.remainder);
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(Config::num_warps * 32, tilewright::row::block
   row::run<Config>(op, rows, cols);
 }
 
-// What is right: a warp a row, everything in fp64.
+// The reference, in fp64: a warp per row.
 template <class Config>
 __global__ void softmax_reference(const typename Config::dtype* x, double* y, long long x_pitch, long long y_pitch,
                                   long long rows, long long cols) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The gradient of a row softmax: dx[r][c] = y[r][c] · (dy[r][c] - s_r), s_r = sum over c of y[r][c] · dy[r][c], where y
-// is what the softmax gave.
+// The gradient of a row softmax: dx[r][c] = y[r][c] · (dy[r][c] - s_r), s_r = sum over c of y[r][c] · dy[r][c]; y is
+// the softmax's output.
 //
 //   y, dy, dx   rows × cols with row pitches; dx may be dy or y itself, with the same pitch; any rows ≥ 1, any cols ≥ 1
 //
-// By the skeletons of device/row/weighed.cuh and weighed_cluster.cuh: resident, cluster, reread. Everything is computed
-// in fp32, rounded once.
+// By the skeletons of device/row/weighed.cuh and weighed_cluster.cuh: resident, cluster, reread. Computed in fp32,
+// rounded once.
 
 #include "device/row/weighed.cuh"
 #include "device/row/weighed_cluster.cuh"
@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
   }
 }
 
-// What is right: a warp a row, everything in fp64.
+// The reference, in fp64: a warp per row.
 template <class Config>
 __global__ void softmax_bwd_reference(const typename Config::dtype* y, const typename Config::dtype* dy, double* dx,
                                       long long y_pitch, long long dy_pitch, long long dx_pitch, long long rows,

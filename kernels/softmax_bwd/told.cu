@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The gradient of a row softmax (softmax_bwd.cu, whose arguments these are) of a row in the registers of a cluster, as
-// `cluster` has it, without a barrier in a block: warps tell all others their sums (device/row/warp_talk.cuh).
+// The gradient of a row softmax (softmax_bwd.cu has the arguments) of a row in the registers of a cluster, as `cluster`
+// has it, but without a block barrier: each warp sends its sum to all others (device/row/warp_talk.cuh).
 
 #include "device/row/warp_talk.cuh"
 #include "softmax_bwd/softmax_bwd.cu"
@@ -13,8 +13,8 @@ struct EvenlyOf<TermSum> : TermSum {
   __device__ static __forceinline__ Partial merged(const Partial& a, const Partial& b) { return {a.sum + b.sum}; }
 };
 
-// Config: num_warps, vec, chunks, cluster; static_dims with cols. Thread t of the cluster's holds the row's vectors t,
-// t + threads, … (chunks of them). A row is whole vectors at vector-aligned addresses. Shared memory: a talk's.
+// Config: num_warps, vec, chunks, cluster; static_dims with cols. Thread t of the cluster holds the row's vectors t, t
+// + threads, … (`chunks` of them). Rows are whole vectors at vector-aligned addresses. Shared memory: a WarpTalk's.
 template <class Config, class Op>
 __device__ __forceinline__ void weighed_told(const Op& op, i64 cols) {
   constexpr int kVec = Config::vec, kCluster = Config::cluster, kChunks = Config::chunks;
@@ -27,7 +27,7 @@ __device__ __forceinline__ void weighed_told(const Op& op, i64 cols) {
   const i64 r = blockIdx.x / u32{kCluster};
   const int thread = static_cast<int>(ptx::cluster_rank()) * Config::num_warps * kWarpSize + threadIdx.x;
 
-  // Load. Every load is under way before the first is used, and before the blocks of the cluster have met.
+  // Issue all loads before the first use, and before the blocks of the cluster meet.
   const auto column_of = [&](int chunk) { return (i64{chunk} * kThreads + thread) * kVec; };
   InputVectors<Op, kVec> loaded[kChunks];
 #pragma unroll
@@ -43,14 +43,14 @@ __device__ __forceinline__ void weighed_told(const Op& op, i64 cols) {
   __syncthreads();
   talk.prepare();
 
-  // The row's sum.
+  // Sum the row's terms.
   float sums[2] = {};
 #pragma unroll
   for (int chunk = 0; chunk < kChunks; ++chunk) add_terms<Op, kVec>(op, loaded[chunk], sums);
   talk.send(TermSum::over_lanes<kWarpSize>({sums[0] + sums[1]}), 0);
   const auto scale = op.scale(talk.receive(0).sum, width);
 
-  // Results.
+  // Store the results.
 #pragma unroll
   for (int chunk = 0; chunk < kChunks; ++chunk) {
     if (column_of(chunk) < width) store_results<Op, kVec>(op, loaded[chunk], scale, r, column_of(chunk));

@@ -6,9 +6,9 @@
 //   layout=packed   one matrix [rows, 2 · cols] has both side by side: | gate … | up … |
 //   pitch=strided   rows start gate_pitch, up_pitch or gate_up_pitch, and y_pitch elements apart
 //
-//   flat    sees dense split matrices as vectors of rows · cols elements
-//   dense   goes over y of a dense packed matrix as one row
-//   tiled   anything
+//   flat    treats dense split matrices as vectors of rows · cols elements
+//   dense   treats y of a dense packed matrix as one row
+//   tiled   any layout and pitch
 //
 // Shared memory: none. sm_80 and later.
 
@@ -37,7 +37,7 @@ struct Function {
   }
 };
 
-// The matrices that `gate_up`, or else `gate` and `up`, hold.
+// The two matrices: in `gate_up` if packed, else `gate` and `up`.
 template <class Config, class Matrix = tilewright::elementwise::Rows<const typename Config::dtype>>
 struct Inputs {
   Matrix gate, up;

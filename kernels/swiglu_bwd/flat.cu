@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The gradient of swiglu (swiglu_bwd.cu, whose arguments these are) of layout=split, pitch=dense: all of a matrix is
-// one row, so that a block's vectors lie side by side whatever the width. For outputs of 16 bits silu and its slope
-// share what they are made of.
+// The gradient of swiglu (swiglu_bwd.cu has the arguments) for layout=split, pitch=dense: a whole matrix is one row, so
+// a block's vectors are contiguous whatever the width. For outputs of 16 bits silu and its slope share their terms.
 
 #include "device/ptx/math.cuh"
 #include "swiglu_bwd/swiglu_bwd.cu"
@@ -19,7 +18,8 @@ struct SharingGradient : Gradient<Element> {
     if constexpr (is_same<Element, float>) {
       Gradient<Element>::results(in, out);
     } else {
-      // Within ±kEnd e^-x is a number, and e^-x / (1 + e^-x) as exact as 1 / (1 + e^-x); beyond, both are their limits.
+      // Within ±kEnd e^-x is finite, and e^-x / (1 + e^-x) as exact as 1 / (1 + e^-x); beyond, both are at their
+      // limits.
       constexpr float kEnd = 86.0f, kLog2E = 1.4426950408889634f;
       const float above = ptx::max_nan(in[0], -kEnd);
       const float x = -ptx::max_nan(-above, -kEnd);

@@ -33,7 +33,7 @@ struct Gradient {
   }
 };
 
-// The two matrices that `both`, or else `first` and `second`, hold.
+// The two matrices: in `both` if packed, else `first` and `second`.
 template <class Config, class T>
 struct Pair {
   tilewright::row::Matrix<T> first, second;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The skeleton of ops on dense matrices that go over y as one row of vectors, y[r][c] = f(x[r][c], b, r, c), where b is
-// bias[c] or up[r][c]. Its space and launch formulas are in dense.toml beside it.
+// The skeleton of ops on dense matrices that treats y as one row of vectors: y[r][c] = f(x[r][c], b, r, c), with b =
+// bias[c] or up[r][c]. dense.toml beside it has the space and the launch formulas.
 //
 //   tile    | thread 0 … thread T-1 | thread 0 … thread T-1 | …   unroll times, kVec elements each
 //
-// Whatever the width, no lane is idle, and there are no edges: vectors lie within a row (cols % vec = 0), or are single
-// elements, of which a warp takes neighbours. Row and column follow from the index by a division, which is a
-// multiplication and a shift also where cols is no constant (static_dims = 0). Indices have 32 bits, which makes small
-// matrices fast. Row pitches, any address, and a bias that is loaded once are in tiled.cuh.
+// No lane idles, whatever the width, and there are no edges: a vector lies within a row (cols % vec = 0), or vec is 1
+// and a warp takes neighbouring elements. Row and column follow from the index by a division: a multiplication and a
+// shift even if cols is not constant (static_dims = 0). Indices have 32 bits, which makes small matrices fast.
+// tiled.cuh serves row pitches, any address, and a bias that is loaded once.
 //
-// The function is that of tiled.cuh. y may be x itself, element by element.
+// The function object is that of tiled.cuh. y may be x itself, element by element.
 
 #include "device/divide.cuh"
 #include "device/elementwise/tiled.cuh"
@@ -24,7 +24,7 @@ struct SideBySide {
   const T* begin;
 };
 
-// `other` is a bias, or lies beside x. `across_inverse` is the value of that name.
+// `other` is a bias, or lies beside x. `across_inverse` is the inverse of a row's vectors (device/divide.cuh).
 template <class Config, int kMatrices, class T, class Other, class Function>
 __device__ __forceinline__ void dense(SideBySide<T, kMatrices> x, Other other, T* y, i64 rows, i64 width,
                                       i64 across_inverse, const Function& function) {
@@ -36,7 +36,7 @@ __device__ __forceinline__ void dense(SideBySide<T, kMatrices> x, Other other, T
   static_assert(Config::cols % kVec == 0, "rows are whole vectors");
 
   const u32 cols = Config::cols ? static_cast<u32>(Config::cols) : static_cast<u32>(width);
-  const u32 across = cols / kVec;  // vectors of a row
+  const u32 across = cols / kVec;  // vectors per row
   const u32 vectors = static_cast<u32>(rows) * across;
   const u32 first = blockIdx.x * kTile + threadIdx.x;
 
@@ -44,8 +44,8 @@ __device__ __forceinline__ void dense(SideBySide<T, kMatrices> x, Other other, T
     return Config::cols ? i / across : divide_by_inverse(i, static_cast<u64>(across_inverse));
   };
 
-  // Vectors from + kThreads · u. All loads are under way before the first has arrived. Where rows follow one another as
-  // those of y do, addresses are the first one's and a constant.
+  // Processes vectors from + kThreads · u. Issues all loads before the first use. If x has the layout of y, each
+  // address is the first one plus a constant.
   const auto process = [&]<int kCount>(u32 from) {
     const u64 begin = u64{from} * kVec;
     const auto place = [&](int u) -> u64 {

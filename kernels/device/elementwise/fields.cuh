@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The skeleton of ops on matrices of one shape that read and write any number of them: each element of the outputs
-// follows from the elements at its place. Its space and launch formulas are in fields.toml beside it. A class with
+// The skeleton of ops on any number of matrices of one shape: an output element is a function of the input elements at
+// its place. fields.toml beside it has the space and the launch formulas. An op is a class with
 //
-//   T, kInputs, kOutputs   element type; how many matrices it reads and writes
+//   T, kInputs, kOutputs   element type; number of matrices read and written
 //   tensors                row::RowTensors<T, kInputs, 0, kOutputs>
-//   results(in, out)       an element of each output
+//   results(in, out)       one element of each output
 //
 //   block       threads_per_row × rows at once     columns →
-//               t0 t1 t2 … | t0 t1 t2 … | …        a thread has `unroll` vectors of a row, threads_per_row apart, and
-//   rows ↓      t0 t1 t2 … | t0 t1 t2 … | …        goes on with the rows that the whole grid is above
+//               t0 t1 t2 … | t0 t1 t2 … | …        a thread takes `unroll` vectors of a row,
+//   rows ↓      t0 t1 t2 … | t0 t1 t2 … | …        threads_per_row apart, then advances by the whole grid's rows
 //
-// Vectors are placed for the first output (row/span.cuh); where a row of another matrix is not aligned alike, all go by
-// elements. An output may be an input: a thread writes only elements that it alone reads. sm_80 and later.
+// Vectors are placed for the first output (row/span.cuh); if the rows of another matrix are aligned differently, all go
+// by elements. An output may be an input: a thread writes only elements that it alone reads. sm_80 and later.
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
@@ -26,7 +26,7 @@ namespace tilewright::elementwise {
 template <class Op, int kVec>
 __device__ __forceinline__ void field_results(const Op& op, const row::InputVectors<Op, kVec>& loaded, i64 r,
                                               i64 column) {
-  // As a row op whose results share nothing.
+  // Adapts the op to a row op whose results share nothing.
   struct Unshared {
     using T = typename Op::T;
     enum : int { kInputs = Op::kInputs, kOutputs = Op::kOutputs };
@@ -68,7 +68,7 @@ __device__ __forceinline__ void fields(const Op& op, i64 rows, i64 cols) {
     }
     const row::Span<kVec, kRagged, i64> span(op.tensors.outputs[0].row(r), width);
 
-    // Load. Every load is under way before the first is used.
+    // Issue all loads before the first use.
     row::InputVectors<Op, kVec> loaded[Config::unroll];
 #pragma unroll
     for (int u = 0; u < Config::unroll; ++u) {
@@ -76,7 +76,7 @@ __device__ __forceinline__ void fields(const Op& op, i64 rows, i64 cols) {
       if (i < span.vectors()) row::load_inputs<Op, kVec>(op, r, span.column(i), loaded[u]);
     }
 
-    // Results, and a row's edges by its first threads.
+    // Store the results; a row's first threads take its edges.
 #pragma unroll
     for (int u = 0; u < Config::unroll; ++u) {
       const i64 i = first_item + u * kAcross;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The skeleton of ops that see their tensors as n elements without rows: y[i] = f(inputs[…][i], i). Its space and
-// launch formulas are in flat.toml beside it.
+// The skeleton of ops on n elements without rows: y[i] = f(inputs[…][i], i). flat.toml beside it has the space and the
+// launch formulas.
 //
 //   tile    | thread 0 … thread T-1 | thread 0 … thread T-1 | …   unroll times, kVec elements each
 //
-// All loads of a tile are under way before its first result is needed. Vectors are placed for y (row/span.cuh); what
-// lies before the first and behind the last of them, the edges, has a thread an element. With ragged = 0 all tensors
-// start on a vector. y may be the first input, and no other.
+// All loads of a tile are in flight before its first result is computed. Vectors are placed for y (row/span.cuh).
+// Edges, the elements before the first vector and behind the last, take a thread each. With ragged = 0 all tensors
+// start on a vector. y may be the first input, but no other.
 //
-// The function is an object with
+// The function object has
 //   template <int kMultiple, int kInputs, int N>
 //   void apply(float (&values)[kInputs][N], i64 first) const;
-// which leaves the N results in values[0]; `first`, a multiple of kMultiple, is the index of values[…][0].
+// It leaves its N results in values[0]; `first`, a multiple of kMultiple, is the index of values[…][0].
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
@@ -23,7 +23,7 @@
 
 namespace tilewright::elementwise {
 
-// Stands for `other` where there is one input.
+// The type of `other` for ops with one input.
 struct NoInput {};
 
 template <class Config, class Function, class T, class Other>
@@ -45,7 +45,7 @@ __device__ __forceinline__ void flat(const T* x, Other other, T* y, i64 n, const
   OtherReader other_reader;
   if constexpr (kInputs == 2) other_reader = OtherReader(other + begin);
 
-  // kCount vectors from vector `from` on, kThreads apart.
+  // Processes kCount vectors from vector `from` on, kThreads apart.
   const auto process = [&]<int kCount>(i64 from) {
     typename FirstReader::Vectors loaded[kCount];
     typename OtherReader::Vectors beside[kInputs == 2 ? kCount : 1];
@@ -66,8 +66,8 @@ __device__ __forceinline__ void flat(const T* x, Other other, T* y, i64 n, const
     }
   };
 
-  // The tile that starts at vector `tile`. Of a tile that is not whole each thread takes the vectors that are there;
-  // the last tile has the edges.
+  // Processes the tile that starts at vector `tile`. In a partial tile each thread loops over its vectors; the last
+  // tile takes the edges.
   const i64 vectors = span.vectors();
   const auto process_tile = [&](i64 tile) {
     if (tile + kTile <= vectors) {

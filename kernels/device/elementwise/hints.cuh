@@ -3,8 +3,8 @@
 
 #include "device/vector.cuh"
 
-// How elementwise kernels move their tensors, by the parameter `hints`: 0, as the hardware would; 1, y is not kept in
-// the caches; 2, neither are inputs in L1. Loads of an input that y may be stay in order with the stores.
+// Cache hints of elementwise kernels, by the parameter `hints`: 0: none; 1: stores of y stream; 2: loads of inputs do
+// not allocate in L1 either. Loads of an input that y may alias stay in order with the stores.
 
 namespace tilewright::elementwise {
 

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// As strips.cuh, for ops that compute as long as memory takes: rows are on their way to shared memory, and take no
-// registers, while others are worked on. A class with
+// Like strips.cuh, for ops that compute as long as memory takes: rows travel to shared memory, and take no registers,
+// while others are computed. An op is a class with
 //
-//   T, kInputs                  element type; how many matrices it reads
+//   T, kInputs                  element type; number of matrices read
 //   tensors                     row::RowTensors<T, kInputs, 1, 1>: the matrices, a tensor along the columns, the result
-//   results(in, along, row, column, out)   of a vector's elements: in[kInputs][N], along[N], out[N]
+//   results(in, along, row, column, out)   a vector's elements: in[kInputs][N], along[N], out[N]
 //
 //   block       threads_per_row × rows at once     columns →
-//               t0 t1 t2 … | t0 t1 t2 … | …        a thread stays in its columns, goes on with rows below, gridDim.y
-//   rows ↓      t0 t1 t2 … | t0 t1 t2 … | …        blocks apart, and adds up what it has of its columns
+//               t0 t1 t2 … | t0 t1 t2 … | …        a thread keeps its columns, advances by the rows of
+//   rows ↓      t0 t1 t2 … | t0 t1 t2 … | …        gridDim.y blocks, and sums its columns
 //
 //   stage 0     input 0: v0 v1 v2 …   input 1: v0 v1 v2 …      a ring of `stages` rows; vi is thread i's vector, which
-//   stage 1     input 0: v0 v1 v2 …   input 1: v0 v1 v2 …      copied it, and alone reads it: no barrier
+//   stage 1     input 0: v0 v1 v2 …   input 1: v0 v1 v2 …      thread i alone copies and reads: no barrier
 //
 //   Config      num_warps, threads_per_row, vec (16 bytes), stages, blocks; static_dims with cols
 //
-// What blocks have of a column, row/column_sums.cuh adds. The result may be an input: a thread writes only elements
-// that it alone reads, and has read. Shared memory: the ring, or a float for each element of the block's rows. sm_80
-// and later.
+// row/column_sums.cuh adds the blocks' sums of a column. The result may be an input: a thread writes only elements that
+// it alone reads, after it has read them. Shared memory: the ring, later one float per element of the block's rows.
+// sm_80 and later.
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
@@ -53,7 +53,7 @@ __device__ __forceinline__ void ring_strips(const Op& op, const row::ColumnParti
 #pragma unroll
     for (int input = 0; input < Op::kInputs; ++input) from[input] = op.tensors.inputs[input].row(begin) + column;
     T* to = op.tensors.outputs[0].row(begin) + column;
-    // The next of the thread's rows, if it is there.
+    // Fetches the thread's next row, if there is one.
     i64 fetched = begin;
     const auto fetch = [&](int stage) {
 #pragma unroll
@@ -65,13 +65,13 @@ __device__ __forceinline__ void ring_strips(const Op& op, const row::ColumnParti
       fetched += step;
     };
 
-    // All stages are under way.
+    // Fill the ring.
 #pragma unroll
     for (int stage = 0; stage < kStages; ++stage) fetch(stage);
     float along[kVec];
     to_float(load_packed<kVec, Load::kConstant>(op.tensors.columns[0] + column), along);
 
-    // Row by row: results, and what they add. A stage is filled again as soon as its row is out of it.
+    // Compute row by row and add to the sums. Refill a stage as soon as its row is in registers.
     int stage = 0;
     for (i64 r = begin; r < rows; r += step) {
       ptx::cp_async_wait<kStages - 1>();
@@ -94,7 +94,7 @@ __device__ __forceinline__ void ring_strips(const Op& op, const row::ColumnParti
   }
   row::let_column_sums_start();
 
-  // What the block has of its columns, row by row, where the ring was.
+  // Sum the block's columns over its rows, in the memory of the ring.
   auto* const slots = shared_storage<float>();
   __syncthreads();
 #pragma unroll

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The skeleton of ops on matrices whose results are also summed over the rows, a column each. Its space and launch
-// formulas are in strips.toml beside it. A class with
+// The skeleton of ops on matrices whose results are also summed over the rows. strips.toml beside it has the space and
+// the launch formulas. An op is a class with
 //
-//   T, kInputs                  element type; how many matrices it reads
+//   T, kInputs                  element type; number of matrices read
 //   tensors                     row::RowTensors<T, kInputs, 1, 1>: the matrices, a tensor along the columns, the result
-//   results<kMultiple>(in, along, row, column, out)   of some neighbouring elements, the first in a column that is a
-//                               multiple of kMultiple: in[kInputs][N], along[N], out[N]
+//   results<kMultiple>(in, along, row, column, out)   neighbouring elements from `column` on, a multiple of kMultiple:
+//                               in[kInputs][N], along[N], out[N]
 //
 //   block       threads_per_row × rows at once     columns →
-//               t0 t1 t2 … | t0 t1 t2 … | …        a thread has one vector of `unroll` rows at once, goes on with
-//   rows ↓      t0 t1 t2 … | t0 t1 t2 … | …        rows below, gridDim.y blocks apart, and adds up its columns
+//               t0 t1 t2 … | t0 t1 t2 … | …        a thread takes one vector of each of `unroll` rows, gridDim.y blocks
+//   rows ↓      t0 t1 t2 … | t0 t1 t2 … | …        apart, then advances below them, and sums its columns
 //
 // row/column_sums.cuh adds the blocks' sums of a column. The result may be an input: a thread writes only elements that
-// it alone reads. Shared memory: a float for each element of the block's rows. sm_80 and later.
+// it alone reads. Shared memory: one float per element of the block's rows. sm_80 and later.
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
@@ -26,7 +26,7 @@
 
 namespace tilewright::elementwise {
 
-// Behind the branches below a plain store of 16 bytes would become four stores.
+// One store of 16 bytes: behind the branches below the compiler would split a plain one in four.
 template <class T, int kVec>
 __device__ __forceinline__ void store_strip(T* address, const Vector<T, kVec>& value) {
   if constexpr (sizeof(T) * kVec == 16) {
@@ -57,7 +57,7 @@ __device__ __forceinline__ void strips(const Op& op, const row::ColumnPartials& 
       float along[kVec];
       to_float(load_packed<kVec, Load::kConstant>(op.tensors.columns[0] + column), along);
       for (i64 first = i64{blockIdx.y} * kDown + down; first < rows; first += kUnroll * step) {
-        // Load. Every load is under way before the first is used.
+        // Issue all loads before the first use.
         Packed<T, kVec> loaded[kUnroll][Op::kInputs];
 #pragma unroll
         for (int u = 0; u < kUnroll; ++u) {
@@ -68,7 +68,7 @@ __device__ __forceinline__ void strips(const Op& op, const row::ColumnPartials& 
           }
         }
 
-        // Results, and what they add.
+        // Store the results and add them to the sums.
 #pragma unroll
         for (int u = 0; u < kUnroll; ++u) {
           const i64 r = first + u * step;
@@ -84,7 +84,7 @@ __device__ __forceinline__ void strips(const Op& op, const row::ColumnPartials& 
       }
     }
 
-    // The block's sums of its columns, row by row.
+    // Sum the block's columns over its rows.
 #pragma unroll
     for (int j = 0; j < kVec; ++j) slots[(down * kVec + j) * kAcross + across] = sums[j];
     __syncthreads();

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The skeleton of ops on matrices: y[r][c] = f(x[r][c], b, r, c), where b is bias[c] or up[r][c]. Its space and launch
-// formulas are in tiled.toml beside it.
+// The skeleton of ops on matrices: y[r][c] = f(x[r][c], b, r, c), with b = bias[c] or up[r][c]. tiled.toml beside it
+// has the space and the launch formulas.
 //
 //   block       threads_per_row × at once          columns →
 //               t0 t1 t2 … | t0 t1 t2 …            a block has threads_per_row vectors of the rows that its
 //   rows ↓      t0 t1 t2 … | t0 t1 t2 …            threads cover at once, rows_per_thread times. A thread stays in
 //               ─ step ─                           its columns, so its part of the bias is loaded once.
 //
-// Vectors are placed for y (row/span.cuh), and the edges of ragged rows have a thread an element. The rows of a thread
-// lie apart by a multiple of kVec where they are ragged: so their vectors are placed alike, whatever the width and the
-// pitch. y may be x itself.
+// Vectors are placed for y (row/span.cuh); edges of ragged rows take a thread each. Ragged rows of one thread lie a
+// multiple of kVec apart, so their vectors are placed alike, whatever the width and the pitch. y may be x itself.
 //
-// The function is an object with
+// The function object has
 //   template <int kMultiple, int N>
 //   void apply(float (&x)[N], const float (&other)[N], i64 row, i64 column) const;
-// which leaves its N results in x; `column`, a multiple of kMultiple, is that of x[0].
+// It leaves its N results in x; `column`, a multiple of kMultiple, is that of x[0].
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
@@ -37,7 +36,7 @@ struct Rows {
   __device__ __forceinline__ i64 below(i64 rows) const { return rows * pitch; }
 };
 
-// A tensor that is the same in every row.
+// A tensor that all rows share.
 template <class T>
 struct Bias {
   const T* begin;
@@ -46,7 +45,7 @@ struct Bias {
   __device__ __forceinline__ i64 below(i64) const { return 0; }
 };
 
-// kInStep: the vectors of y are vectors of x, too.
+// kInStep: the vectors of y are vectors of x too.
 template <class Config, bool kInStep, class T, class Other, class Function>
 __device__ __forceinline__ void tiled_in_step(Rows<const T> x, Other other, Rows<T> y, i64 rows, i64 width,
                                               const Function& function) {
@@ -55,7 +54,7 @@ __device__ __forceinline__ void tiled_in_step(Rows<const T> x, Other other, Rows
   constexpr bool kBias = is_same<Other, Bias<T>>;
   constexpr int kAtOnce = Config::num_warps * kWarpSize / Config::threads_per_row;
   constexpr int kStep = kRagged && kAtOnce < kVec ? kVec : kAtOnce;
-  constexpr int kInterleaved = kStep / kAtOnce;  // tiles that have rows in turn
+  constexpr int kInterleaved = kStep / kAtOnce;  // tiles whose rows interleave
   constexpr int kRows = Config::rows_per_thread;
   constexpr int kMultiple = kRagged ? 1 : kVec;
   static_assert(kVec * sizeof(T) <= 16, "a vector has at most 16 bytes");
@@ -72,15 +71,14 @@ __device__ __forceinline__ void tiled_in_step(Rows<const T> x, Other other, Rows
   if (first >= rows) return;
   const Span span(y.row(first), width);
 
-  // A vector of each row.
+  // Process a vector of each row.
   if (item < span.vectors()) {
     const i64 column = span.column(item);
     const XReader x_reader(x.row(first) + column);
     const OtherReader other_reader(other.row(first) + column);
     T* const y_vector = y.row(first) + column;
 
-    // Rows first + kStep · u, u from `from` on. All loads are under way before the first has arrived, that of the bias
-    // too.
+    // Processes rows first + kStep · u for u from `from` on. Issues all loads, also the bias's, before the first use.
     const auto process = [&]<int kCount>(i64 from) {
       typename XReader::Vectors loaded[kCount];
       typename OtherReader::Vectors beside[kBias ? 1 : kCount];
@@ -108,7 +106,7 @@ __device__ __forceinline__ void tiled_in_step(Rows<const T> x, Other other, Rows
     return;
   }
 
-  // An edge of each row.
+  // Process an edge of each row.
   if constexpr (kRagged) {
     const i64 edge = item - span.vectors();
     if (edge >= span.edges()) return;

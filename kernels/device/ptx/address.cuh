@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Shared-memory addresses for the instructions that want them: the functions of this folder take pointers, so that
-// the emulator has the same ones. Not for kernels.
+// Shared-memory addresses for PTX instructions. The functions of this folder take pointers, as the emulator's do. Not
+// for kernels.
 
 #include "device/config.cuh"
 

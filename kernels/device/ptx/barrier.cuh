@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Named barriers of a block, numbered 0 to 15 (0 is that of __syncthreads), for a given count of threads, a multiple of
-// 32. A sync waits for the count; an arrive counts and goes on. All lanes of a warp must call together.
+// Named barriers of a block, 0 to 15; 0 is the barrier of __syncthreads. `threads` is the number of threads that take
+// part, a multiple of 32. A sync waits for them; an arrive only counts. All lanes of a warp must call together.
 
 #include "device/config.cuh"
 

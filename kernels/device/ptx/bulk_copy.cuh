@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// cp.async.bulk: one thread starts a copy of many bytes, which the hardware carries out. Sizes and all addresses are
-// multiples of 16. A load ends on an mbarrier, which must expect its bytes; a store ends with its group, as for
-// cp.async (but these groups are their own). A store reads shared memory as bulk copies see it: fence_shared_to_async
-// first. sm_90 and later.
+// cp.async.bulk: one thread starts a copy of many bytes, which the hardware carries out. Sizes and addresses are
+// multiples of 16. A load completes on an mbarrier, which must expect its bytes. A store completes with its bulk group;
+// bulk groups and cp.async groups are separate. A store reads shared memory through the async proxy: call
+// fence_shared_to_async first. sm_90 and later.
 
 #include "device/ptx/address.cuh"
 
@@ -28,8 +28,8 @@ __device__ __forceinline__ void bulk_load_with_policy(void* shared, const void* 
       : "memory");
 }
 
-// From this block's shared memory to another's: `remote` and the mbarrier `remote_barrier` are of that block, both
-// given by map_shared (ptx/cluster.cuh).
+// From this block's shared memory to another's. map_shared (ptx/cluster.cuh) gives `remote` and the mbarrier
+// `remote_barrier`, both of that block.
 __device__ __forceinline__ void bulk_copy_to_cluster(void* remote, const void* shared, u32 bytes, u64* remote_barrier) {
   asm volatile("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
                    cluster_address(remote)),
@@ -46,13 +46,13 @@ __device__ __forceinline__ void bulk_store(void* global, const void* shared, u32
 
 __device__ __forceinline__ void bulk_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 
-// Waits until at most kGroupsLeft groups of stores are under way.
+// Waits until at most kGroupsLeft groups of stores are in flight.
 template <int kGroupsLeft>
 __device__ __forceinline__ void bulk_wait() {
   asm volatile("cp.async.bulk.wait_group %0;" ::"n"(kGroupsLeft) : "memory");
 }
 
-// Waits until at most kGroupsLeft groups still read: then shared memory may be written again, or the block may end.
+// Waits until at most kGroupsLeft groups still read shared memory: then it may be rewritten, or the block may end.
 template <int kGroupsLeft>
 __device__ __forceinline__ void bulk_wait_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(kGroupsLeft) : "memory");

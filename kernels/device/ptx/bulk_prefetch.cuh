@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// cp.async.bulk.prefetch asks L2 for so many bytes; the thread goes on. Size and address are multiples of 16. sm_90 and
-// later.
+// cp.async.bulk.prefetch brings `bytes` bytes into L2; the thread does not wait. Size and address are multiples of 16.
+// sm_90 and later.
 
 #include "device/config.cuh"
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Clusters: blocks that run together and reach each other's shared memory. A block must not end while another may still
-// reach into it: end with cluster_sync. sm_90 and later.
+// Clusters: blocks that run together and access each other's shared memory. A block must not end while another may
+// still access its memory: end with cluster_sync. sm_90 and later.
 
 #include "device/ptx/address.cuh"
 
 namespace tilewright::ptx {
 
-// This block's number in its cluster, and how many blocks the cluster has.
+// This block's rank in its cluster, and the cluster's number of blocks.
 __device__ __forceinline__ u32 cluster_rank() {
   u32 rank;
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
@@ -20,7 +20,7 @@ __device__ __forceinline__ u32 cluster_size() {
   return size;
 }
 
-// The barrier of all threads of the cluster, in two halves: what is written before an arrive is seen after the wait.
+// The barrier of all threads of the cluster, in two halves: writes before the arrive are visible after the wait.
 __device__ __forceinline__ void cluster_arrive() {
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
 }
@@ -30,8 +30,8 @@ __device__ __forceinline__ void cluster_sync() {
   cluster_wait();
 }
 
-// The address, in the block of that rank, of what `own` points at in this block's dynamic shared memory. The result may
-// be read and written as any pointer.
+// Maps `own`, a pointer into this block's dynamic shared memory, to the same place in the block `rank`. The result is a
+// generic pointer.
 template <class T>
 __device__ __forceinline__ T* map_shared(T* own, u32 rank) {
   u64 remote;
@@ -57,8 +57,8 @@ __device__ __forceinline__ void store_cluster(u64* remote, u64 value) {
   asm volatile("st.shared::cluster.u64 [%0], %1;" ::"r"(cluster_address(remote)), "l"(value) : "memory");
 }
 
-// st.async: stores and counts the bytes on the mbarrier, both in the same other block. No thread there need do more
-// than wait on its mbarrier.
+// st.async: stores and counts the bytes on the mbarrier, both in the same other block, whose threads only wait on the
+// mbarrier.
 __device__ __forceinline__ void store_async(u32* remote, u32 value, u64* remote_barrier) {
   asm volatile(
       "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" ::"r"(cluster_address(remote)),

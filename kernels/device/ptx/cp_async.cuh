@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// cp.async: a thread's copies from global to shared memory that run while it goes on. They end in groups: copies up to
-// a commit form one, and a wait tells how many of the youngest groups may still be under way. A wait makes the copies
-// visible to the waiting thread alone; for the others a barrier must follow. sm_80 and later.
+// cp.async: copies from global to shared memory that run while the thread goes on. A commit closes a group of copies; a
+// wait names how many of the youngest groups may still be in flight. A wait makes the copies visible to the waiting
+// thread alone; other threads need a barrier after it. sm_80 and later.
 
 #include "device/ptx/address.cuh"
 
 namespace tilewright::ptx {
 
-// Copies `kBytes` (4, 8 or 16) between addresses that are multiples of it. 16 bytes go past L1.
+// Copies `kBytes` (4, 8 or 16) between addresses that are multiples of kBytes. 16 bytes bypass L1.
 template <int kBytes>
 __device__ __forceinline__ void cp_async(void* shared, const void* global) {
   static_assert(kBytes == 4 || kBytes == 8 || kBytes == 16, "cp.async copies 4, 8 or 16 bytes");
@@ -21,7 +21,7 @@ __device__ __forceinline__ void cp_async(void* shared, const void* global) {
   }
 }
 
-// The same, through L1: for what neighbouring blocks read, too.
+// The same through L1, for data that neighbouring blocks read too.
 template <int kBytes>
 __device__ __forceinline__ void cp_async_cached(void* shared, const void* global) {
   static_assert(kBytes == 4 || kBytes == 8 || kBytes == 16, "cp.async copies 4, 8 or 16 bytes");
@@ -29,7 +29,7 @@ __device__ __forceinline__ void cp_async_cached(void* shared, const void* global
                : "memory");
 }
 
-// Like cp_async, but reads only `source_bytes` (0 to kBytes) and fills the rest with zeros; with 0 nothing is read.
+// Like cp_async, but reads only `source_bytes` (0 to kBytes) and fills the rest with zeros; 0 reads nothing.
 template <int kBytes>
 __device__ __forceinline__ void cp_async_zero_fill(void* shared, const void* global, u32 source_bytes) {
   static_assert(kBytes == 4 || kBytes == 8 || kBytes == 16, "cp.async copies 4, 8 or 16 bytes");
@@ -46,7 +46,7 @@ __device__ __forceinline__ void cp_async_zero_fill(void* shared, const void* glo
 
 __device__ __forceinline__ void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
-// Waits until at most kGroupsLeft of the committed groups are under way.
+// Waits until at most kGroupsLeft of the committed groups are in flight.
 template <int kGroupsLeft>
 __device__ __forceinline__ void cp_async_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kGroupsLeft) : "memory");

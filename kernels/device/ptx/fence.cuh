@@ -7,10 +7,10 @@
 
 namespace tilewright::ptx {
 
-// What this thread wrote to shared memory becomes visible to bulk copies that start later.
+// Makes this thread's writes to shared memory visible to bulk copies that start later.
 __device__ __forceinline__ void fence_shared_to_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
-// This thread's mbarrier_init becomes visible to the cluster and to bulk copies; a barrier must still follow.
+// Makes this thread's mbarrier_init visible to the cluster and to bulk copies; a barrier must still follow.
 __device__ __forceinline__ void fence_mbarrier_init() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }

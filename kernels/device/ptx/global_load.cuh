@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Loads from global memory with cache hints, one instruction a function, for each word of device/bits.cuh. Those named
-// `read_only` and `constant` may be moved by the compiler, and need memory that nothing writes while the kernel runs;
-// the others stay in order with stores, and so serve kernels that work in place. `policy` comes from
-// ptx/cache_policy.cuh.
+// Loads from global memory with cache hints, one instruction each, for each word of device/bits.cuh. The compiler may
+// move `read_only` and `constant` loads: that memory must not be written while the kernel runs. The others stay in
+// order with stores and serve kernels that work in place. ptx/cache_policy.cuh gives `policy`.
 
 #include "device/bits.cuh"
 
@@ -130,7 +129,7 @@ __device__ __forceinline__ Bits128 load_with_policy(const Bits128* address, u64 
   return value;
 }
 
-// With no hint, from any memory: the compiler chooses the instruction.
+// Without a hint, from any memory: the compiler chooses the instruction.
 template <class Word>
 __device__ __forceinline__ Word load(const Word* address) {
   return *address;

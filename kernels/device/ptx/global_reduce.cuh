@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Sums into global memory, for which no thread waits. reduce_add adds to four neighbouring floats at a multiple of 16
-// bytes, each by itself. bulk_reduce_add adds many floats from shared memory, as bulk_store copies them
-// (ptx/bulk_copy.cuh); its group ends when they have been added. Counters let blocks of one kernel wait for each other:
-// what was written before add_release is seen after load_acquire has seen the sum, by bulk copies behind a
-// fence_global_to_async. sm_90 and later.
+// Asynchronous sums into global memory. reduce_add adds to four neighbouring floats at a multiple of 16 bytes, each by
+// itself. bulk_reduce_add adds many floats from shared memory, as bulk_store (ptx/bulk_copy.cuh) copies them; its group
+// ends after the addition. Counters let blocks of one kernel wait for each other: writes before add_release are visible
+// after load_acquire has read the sum; bulk copies need a fence_global_to_async behind it. sm_90 and later.
 
 #include "device/ptx/address.cuh"
 

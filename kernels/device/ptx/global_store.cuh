@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Stores to global memory with cache hints, one instruction a function, for each word of device/bits.cuh.
-// `policy` comes from ptx/cache_policy.cuh.
+// Stores to global memory with cache hints, one instruction each, for each word of device/bits.cuh.
+// ptx/cache_policy.cuh gives `policy`.
 
 #include "device/bits.cuh"
 
 namespace tilewright::ptx {
 
-// st.global.cs: likely not to be read again soon.
+// st.global.cs, for data that is unlikely to be read again soon.
 __device__ __forceinline__ void store_streaming(u8* address, u8 value) {
   asm volatile("st.global.cs.u8 [%0], %1;" ::"l"(address), "r"(static_cast<u32>(value)) : "memory");
 }
@@ -48,7 +48,7 @@ __device__ __forceinline__ void store_with_policy(Bits128* address, Bits128 valu
                : "memory");
 }
 
-// With no hint, to any memory: the compiler chooses the instruction.
+// Without a hint, to any memory: the compiler chooses the instruction.
 template <class Word>
 __device__ __forceinline__ void store(Word* address, Word value) {
   *address = value;

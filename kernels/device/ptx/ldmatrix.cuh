@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// ldmatrix: a warp loads 8×8 matrices of 16-bit elements from shared memory in the layout that mma wants. Lane 8m + r
-// gives the address of row r of matrix m (16 bytes, aligned to 16); addresses of the other lanes are not used.
-// Register m of lane l receives elements 2(l % 4) and 2(l % 4) + 1 of row l / 4 of matrix m; with `_trans`, of the
-// matrix transposed. All lanes of the warp must call. sm_80 and later.
+// ldmatrix: a warp loads 8×8 matrices of 16-bit elements from shared memory in the layout of mma operands. Lane 8m + r
+// gives the address of row r of matrix m (16 bytes, aligned to 16); addresses of the other lanes are not used. Register
+// m of lane l receives elements 2(l % 4) and 2(l % 4) + 1 of row l / 4 of matrix m, or of its transpose with `_trans`.
+// All lanes of the warp must call. sm_80 and later.
 
 #include "device/ptx/address.cuh"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The special-function unit, one instruction a function, with about 22 correct bits (tanh.approx: about 11). max_nan
-// keeps a NaN, which fmaxf drops.
+// The special-function unit, one instruction each, with about 22 correct bits (tanh.approx: about 11); and max_nan,
+// which keeps the NaN that fmaxf drops.
 
 namespace tilewright::ptx {
 
@@ -13,7 +13,7 @@ __device__ __forceinline__ float ex2_approx(float x) {
   return result;
 }
 
-// The logarithm to base 2.
+// log2(x).
 __device__ __forceinline__ float lg2_approx(float x) {
   float result;
   asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
@@ -40,7 +40,7 @@ __device__ __forceinline__ float tanh_approx(float x) {
   return result;
 }
 
-// The larger one; NaN where either is.
+// The larger argument, or NaN if either is NaN.
 __device__ __forceinline__ float max_nan(float a, float b) {
   float result;
   asm("max.NaN.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));

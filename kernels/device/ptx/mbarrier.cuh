@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// mbarriers: 8 bytes of shared memory that count arrivals of threads and bytes of copies, phase after phase. A phase
-// ends when the count given at init has arrived and no expected byte is missing; the next one begins at once. Waiting
-// names the parity of a phase: 0 for the first, 1 for the second, 0 for the third… A wait for the phase before the
-// first (parity 1, on a fresh mbarrier) ends at once. sm_90 and later.
+// An mbarrier is 8 bytes of shared memory that count arrivals of threads and bytes of copies, phase after phase. A
+// phase ends once the count given at init has arrived and no expected byte is missing; the next one begins at once. A
+// wait names the parity of a phase: 0 for the first, 1 for the second, 0 for the third… On a fresh mbarrier, a wait for
+// parity 1 (the phase before the first) returns at once. sm_90 and later.
 
 #include "device/ptx/address.cuh"
 
 namespace tilewright::ptx {
 
-// One thread calls; then come fence_mbarrier_init (ptx/fence.cuh) and a barrier, before another thread uses the
+// One thread calls. fence_mbarrier_init (ptx/fence.cuh) and a barrier must follow before another thread uses the
 // mbarrier.
 __device__ __forceinline__ void mbarrier_init(u64* barrier, u32 count) {
   asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(count) : "memory");
 }
 
-// Call before the memory is used for something else.
+// Call before the memory is reused.
 __device__ __forceinline__ void mbarrier_invalidate(u64* barrier) {
   asm volatile("mbarrier.inval.shared.b64 [%0];" ::"r"(shared_address(barrier)) : "memory");
 }
@@ -25,26 +25,26 @@ __device__ __forceinline__ void mbarrier_arrive(u64* barrier, u32 count = 1) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(count) : "memory");
 }
 
-// Arrives at another block's mbarrier, given by map_shared (ptx/cluster.cuh).
+// Arrives at another block's mbarrier, whose address map_shared (ptx/cluster.cuh) gives.
 __device__ __forceinline__ void mbarrier_arrive_cluster(u64* barrier, u32 count = 1) {
   asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0], %1;" ::"r"(cluster_address(barrier)),
                "r"(count)
                : "memory");
 }
 
-// The phase then also waits for this many bytes of copies.
+// Makes the current phase also wait for `bytes` bytes of copies.
 __device__ __forceinline__ void mbarrier_expect_tx(u64* barrier, u32 bytes) {
   asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
                : "memory");
 }
 
-// An arrival that also expects bytes.
+// One arrival that also expects `bytes` bytes.
 __device__ __forceinline__ void mbarrier_arrive_expect_tx(u64* barrier, u32 bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
                : "memory");
 }
 
-// Whether the phase of that parity has ended.
+// Whether the phase with that parity has ended.
 __device__ __forceinline__ bool mbarrier_test_wait(u64* barrier, u32 parity) {
   u32 done;
   asm volatile(
@@ -57,7 +57,7 @@ __device__ __forceinline__ bool mbarrier_test_wait(u64* barrier, u32 parity) {
   return done != 0;
 }
 
-// The same, but the hardware may let the thread sleep for a while first.
+// The same, but the hardware may suspend the thread for a while first.
 __device__ __forceinline__ bool mbarrier_try_wait(u64* barrier, u32 parity) {
   u32 done;
   asm volatile(
@@ -70,7 +70,7 @@ __device__ __forceinline__ bool mbarrier_try_wait(u64* barrier, u32 parity) {
   return done != 0;
 }
 
-// Waits for the end of the phase of that parity; with kCluster, for what other blocks wrote before arriving, too.
+// Waits for the end of the phase with that parity. kCluster also acquires other blocks' writes.
 template <bool kCluster = false>
 __device__ __forceinline__ void mbarrier_wait(u64* barrier, u32 parity) {
   if constexpr (kCluster) {

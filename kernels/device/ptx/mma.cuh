@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// mma.sync: a warp computes D = A B + C for one small tile, in fp32. In lane l, with g = l / 4 and t = l % 4:
+// mma.sync: a warp computes D = A B + C for one small tile, with D and C in fp32. In lane l, with g = l / 4, t = l % 4:
 //
 //   D, C (16×8)       d[0..1]: row g,     columns 2t, 2t + 1        d[2..3]: row g + 8, the same columns
 //   A (16×16, 16-bit) a[0]: row g, columns 2t, 2t + 1    a[1]: row g + 8    a[2], a[3]: the same, columns + 8
@@ -33,7 +33,7 @@ __device__ __forceinline__ void mma_m16n8k16_f16(float (&d)[4], const u32 (&a)[4
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(c[0]), "f"(c[1]), "f"(c[2]), "f"(c[3]));
 }
 
-// Elements of A and B are fp32 bits, of which the hardware uses the upper 19: round them with round_to_tf32.
+// Elements of A and B are fp32 bits, of which the hardware uses the upper 19: round them by round_to_tf32 first.
 __device__ __forceinline__ void mma_m16n8k8_tf32(float (&d)[4], const u32 (&a)[4], const u32 (&b)[2],
                                                  const float (&c)[4]) {
   asm volatile(
@@ -43,7 +43,7 @@ __device__ __forceinline__ void mma_m16n8k8_tf32(float (&d)[4], const u32 (&a)[4
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(c[0]), "f"(c[1]), "f"(c[2]), "f"(c[3]));
 }
 
-// To the nearest tf32, ties away from zero.
+// Rounds to the nearest tf32, ties away from zero.
 __device__ __forceinline__ u32 round_to_tf32(float value) {
   u32 bits;
   asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));

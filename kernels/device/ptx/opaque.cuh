@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Hides a value from the compiler from here on. No instruction.
+// Hides a value's origin from the compiler; emits no instruction.
 
 namespace tilewright::ptx {
 

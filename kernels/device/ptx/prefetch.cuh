@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Asks for the line of L2 that holds an address of global memory; the thread goes on.
+// Brings the line of L2 that holds a global address; the thread does not wait.
 
 #include "device/config.cuh"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// setmaxnreg: the threads of a warpgroup give registers back to the block's pool, or take more from it, which waits
-// until there are enough. A count is a multiple of 8 from 24 to 256. All warps of the warpgroup must call, in a kernel
-// that is bound to one block an SM (__launch_bounds__(threads, 1)). sm_90a alone.
+// setmaxnreg: a warpgroup returns registers to the block's pool, or takes more from it and waits until there are
+// enough. A count is a multiple of 8 from 24 to 256. All warps of the warpgroup must call, in a kernel bound to one
+// block per SM (__launch_bounds__(threads, 1)). sm_90a only.
 
 #include "device/config.cuh"
 

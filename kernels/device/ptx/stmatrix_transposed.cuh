@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// stmatrix (ptx/stmatrix.cuh) of matrices that are transposed on their way: register m of lane l holds elements l / 4
-// of rows 2(l % 4) and 2(l % 4) + 1 of matrix m as it then lies in shared memory.
+// stmatrix (ptx/stmatrix.cuh) that transposes the matrices: register m of lane l holds elements l / 4 of rows 2(l % 4)
+// and 2(l % 4) + 1 of matrix m in shared memory.
 
 #include "device/ptx/address.cuh"
 

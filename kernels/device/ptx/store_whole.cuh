@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Stores of 8 and 16 bytes that stay one instruction. Behind some branches the compiler takes a plain one apart into
-// words of 4 bytes, of which each writes a part of every sector.
+// Stores of 8 and 16 bytes that stay one instruction. Behind some branches the compiler splits a plain store into words
+// of 4 bytes, each of which writes a part of every sector.
 
 #include "device/bits.cuh"
 

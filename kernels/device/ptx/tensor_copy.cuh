@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// cp.async.bulk.tensor: one thread starts the copy of a box of a matrix that a tensor map describes
+// cp.async.bulk.tensor: one thread starts the copy of a box of a matrix described by a tensor map
 // (device/tensor_map.cuh). `x` is the box's first element along the map's first (fastest) dimension, `y` along its
-// second. What lies outside the matrix reads as zeros and is not written; the bytes counted on the mbarrier are the
-// whole box's all the same. Shared memory is aligned to 128 bytes, with a swizzle to its 8 rows. Loads end on an
-// mbarrier, stores with their group (ptx/bulk_copy.cuh: bulk_commit, bulk_wait…). sm_90 and later.
+// second. Elements outside the matrix read as zeros and are not written; the mbarrier counts the bytes of the whole box
+// in either case. Shared memory is aligned to 128 bytes, with a swizzle to its 8 rows. Loads complete on an mbarrier,
+// stores with their bulk group (ptx/bulk_copy.cuh: bulk_commit, bulk_wait…). sm_90 and later.
 
 #include "device/ptx/address.cuh"
 #include "device/tensor_map.cuh"
@@ -25,7 +25,7 @@ __device__ __forceinline__ void tensor_load(void* shared, const TensorMap& map, 
       : "memory");
 }
 
-// With an L2 policy (ptx/cache_policy.cuh).
+// The same with an L2 policy (ptx/cache_policy.cuh).
 __device__ __forceinline__ void tensor_load_with_policy(void* shared, const TensorMap& map, i32 x, i32 y, u64* barrier,
                                                         u64 policy) {
   asm volatile(
@@ -36,8 +36,8 @@ __device__ __forceinline__ void tensor_load_with_policy(void* shared, const Tens
       : "memory");
 }
 
-// Into each block of the cluster whose rank's bit is set in `blocks`: to where `shared` is there, and counted on the
-// mbarrier where `barrier` is there.
+// Copies into each block of the cluster whose rank's bit is set in `blocks`: to the place of `shared` in that block,
+// counted on its mbarrier at the place of `barrier`.
 __device__ __forceinline__ void tensor_load_multicast(void* shared, const TensorMap& map, i32 x, i32 y, u64* barrier,
                                                       u16 blocks) {
   asm volatile(
@@ -47,8 +47,8 @@ __device__ __forceinline__ void tensor_load_multicast(void* shared, const Tensor
       : "memory");
 }
 
-// From shared to global memory, in the open group of bulk stores. The box begins inside the matrix: a negative `x` or
-// `y`, which loads take, is an illegal instruction here (seen on an H200).
+// From shared to global memory, in the open group of bulk stores. The box must begin inside the matrix: loads take a
+// negative `x` or `y`, stores fault on it as an illegal instruction (seen on an H200).
 __device__ __forceinline__ void tensor_store(const TensorMap& map, i32 x, i32 y, const void* shared) {
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&map), "r"(x),
                "r"(y), "r"(shared_address(shared))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// cp.async.bulk.tensor of three dimensions: as ptx/tensor_copy.cuh, with the box's first element along each of the
-// map's dimensions, the fastest first. sm_90 and later.
+// cp.async.bulk.tensor of three dimensions: as ptx/tensor_copy.cuh, with the box's first element along each dimension
+// of the map, the fastest first. sm_90 and later.
 
 #include "device/ptx/address.cuh"
 #include "device/tensor_map.cuh"

@@ -2,8 +2,8 @@
 #pragma once
 
 // cp.async.bulk.tensor of four dimensions, for tensors with strides of their own: as ptx/tensor_copy.cuh, with the
-// box's first element along each of the map's dimensions, the fastest first. The box lies in shared memory as a dense
-// array, its first dimension fastest, so that rows are ordered by the dimensions behind it. sm_90 and later.
+// box's first element along each dimension of the map, the fastest first. In shared memory the box is a dense array,
+// its first dimension fastest; the other dimensions order its rows. sm_90 and later.
 
 #include "device/ptx/address.cuh"
 #include "device/tensor_map.cuh"
@@ -22,7 +22,7 @@ __device__ __forceinline__ void tensor_load(void* shared, const TensorMap& map, 
       : "memory");
 }
 
-// With an L2 policy (ptx/cache_policy.cuh).
+// The same with an L2 policy (ptx/cache_policy.cuh).
 __device__ __forceinline__ void tensor_load_with_policy(void* shared, const TensorMap& map, BoxCorner at, u64* barrier,
                                                         u64 policy) {
   asm volatile(

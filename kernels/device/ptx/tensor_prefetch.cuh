@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// cp.async.bulk.prefetch.tensor of four dimensions asks L2 for a box of a tensor map (ptx/tensor_copy4.cuh); the thread
-// goes on. sm_90 and later.
+// cp.async.bulk.prefetch.tensor of four dimensions brings a box of a tensor map (ptx/tensor_copy4.cuh) into L2; the
+// thread does not wait. sm_90 and later.
 
 #include "device/ptx/tensor_copy4.cuh"
 #include "device/tensor_map.cuh"

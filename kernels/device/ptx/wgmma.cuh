@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// wgmma: the four warps of a warpgroup multiply a 64×K tile A by a K×N tile B, both in shared memory, and add to D in
-// registers, asynchronously. K is 32 bytes of elements: 16 of 16 bits, 8 of tf32 (fp32 of which the hardware uses the
-// upper 19 bits: copies by a map with `tf32` round to them). N is a multiple of 32 up to 256. In warp w (of the four),
-// lane l, with g = l / 4 and t = l % 4:
+// wgmma: the four warps of a warpgroup multiply a 64×K tile A by a K×N tile B, both in shared memory, and add the
+// product to D in registers, asynchronously. K is 32 bytes of elements: 16 of 16 bits, or 8 of tf32 (fp32 whose upper
+// 19 bits the hardware uses; copies by a map with `tf32` round to them). N is a multiple of 32 up to 256. In warp w of
+// the four and lane l, with g = l / 4 and t = l % 4:
 //
 //   D (64×N)   d[4j], d[4j + 1]: row 16w + g, columns 8j + 2t, 8j + 2t + 1     d[4j + 2], d[4j + 3]: row 16w + g + 8
 //
-//   wgmma_fence();                                 before the first, and after registers of D were written otherwise
-//   wgmma<T, N, …>(d, a, b, true);                 as many as wanted; all warps of the warpgroup must call
-//   wgmma_commit();                                they form a group
-//   wgmma_wait<0>();                               until at most so many groups are under way: then D may be read
+//   wgmma_fence();                                 before the first wgmma, and after other writes to registers of D
+//   wgmma<T, N, …>(d, a, b, true);                 any number; all warps of the warpgroup must call
+//   wgmma_commit();                                makes these a group
+//   wgmma_wait<0>();                               waits until at most that many groups are in flight; D is then valid
 //
-// A tile is described by a matrix descriptor: where it starts, how it is swizzled and how its parts lie apart. Parts
-// are 8 rows of 128 bytes, swizzled by 128 bytes, at multiples of 1024, as tensor_load (ptx/tensor_copy.cuh) brings
-// them:
+// A matrix descriptor gives a tile's address, its swizzle and the strides between its parts. A part is 8 rows of 128
+// bytes, swizzled by 128 bytes, at a multiple of 1024, as tensor_load (ptx/tensor_copy.cuh) writes it:
 //
-//   K-major     a row of the part is a row of A (a column of B) with 128 bytes of k. The next K of 32 bytes start 32
+//   K-major     a row of a part is 128 bytes of k of one row of A (one column of B). The next 32 bytes of k start 32
 //               bytes further, the next 8 rows `stride` bytes further
-//   transposed  a row of the part is 128 bytes of consecutive m (or n) for one k, and 8 rows are 8 of k. The next 8 of
-//               k start `stride` bytes further, the next 128 bytes of m (or n) `leading` bytes further. Of 16 bits only
+//   transposed  a row of a part is 128 bytes of m (or n) for one k; its 8 rows are 8 of k. The next 8 of k start
+//               `stride` bytes further, the next 128 bytes of m (or n) `leading` bytes further. 16-bit elements only
 //
-// sm_90a alone. PTX ISA: "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions".
+// sm_90a only. PTX ISA: "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions".
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -31,7 +30,7 @@
 
 namespace tilewright::ptx {
 
-// A tile at `shared`, which is aligned to 16 bytes and lies within a swizzled tile aligned to 1024.
+// The descriptor of a tile at `shared`, aligned to 16 bytes, within a swizzled tile aligned to 1024.
 __device__ __forceinline__ u64 matrix_descriptor(const void* shared, u32 leading, u32 stride) {
   constexpr u64 kSwizzle128 = 1;
   constexpr u64 kFieldMask = 0x3fff;
@@ -39,7 +38,7 @@ __device__ __forceinline__ u64 matrix_descriptor(const void* shared, u32 leading
          (u64{stride} >> 4 & kFieldMask) << 32 | kSwizzle128 << 62;
 }
 
-// The descriptor of a tile like it, that many bytes further, a multiple of 16.
+// The descriptor of a like tile `bytes` bytes further, a multiple of 16.
 __device__ __forceinline__ u64 advance(u64 descriptor, u32 bytes) { return descriptor + (bytes >> 4); }
 
 __device__ __forceinline__ void wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
@@ -50,7 +49,7 @@ __device__ __forceinline__ void wgmma_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kGroupsLeft) : "memory");
 }
 
-// The numbers and the names of D's registers in an asm statement, 16 a line.
+// Operand numbers and operands of D's registers in an asm statement, 16 a line.
 #define TILEWRIGHT_NUMBERS_0 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
 #define TILEWRIGHT_NUMBERS_16 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
 #define TILEWRIGHT_NUMBERS_32 "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
@@ -102,7 +101,7 @@ __device__ __forceinline__ void wgmma_wait() {
       TILEWRIGHT_REGISTERS_16(64), TILEWRIGHT_REGISTERS_16(80), TILEWRIGHT_REGISTERS_16(96),                         \
       TILEWRIGHT_REGISTERS_16(112)
 
-// `first` to `third` are the numbers of the operands behind D: A, B, and whether D is added to.
+// `first`, `second`, `third` are the numbers of the operands after D: A, B, and whether to accumulate.
 #define TILEWRIGHT_WGMMA(n, instruction, options, first, second, third, ...)                                      \
   asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " third ", 0;\nwgmma.mma_async.sync.aligned.m64n" #n instruction \
                " {" TILEWRIGHT_NUMBERS_OF_##n "}, " first ", " second ", p, 1, 1" options ";\n}"                  \
@@ -119,7 +118,7 @@ __device__ __forceinline__ void wgmma_wait() {
     TILEWRIGHT_WGMMA(n, "k8.f32.tf32.tf32", "", first, second, third);                                             \
   }
 
-// D = A B, or D + A B where `accumulate`.
+// D = A B, or D += A B if `accumulate`.
 template <class T, int N, bool kTransposedA, bool kTransposedB>
 __device__ __forceinline__ void wgmma(float (&d)[N / 2], u64 a, u64 b, bool accumulate) {
   static_assert(N % 32 == 0 && N >= 32 && N <= 256, "wgmma here takes 32 to 256 columns in steps of 32");

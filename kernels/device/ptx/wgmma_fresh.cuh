@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// wgmma (ptx/wgmma.cuh) of 16-bit elements whose D is new: what its registers held is not read, so that the compiler
-// sees no other instruction define them while products are under way (it serializes those). And products of tiles that
-// are both transposed, with N of 64, 80, 96 and 128.
+// wgmma (ptx/wgmma.cuh) of 16-bit elements that writes D without reading it: no other instruction defines D's registers
+// while products are in flight, which would make the compiler serialize them. Also products of tiles that are both
+// transposed, for N of 64, 80, 96 and 128.
 //
 //   wgmma_fresh<T, N, kTransposed>(d, a, b)   D = A B, both in shared memory: K-major, or both transposed
 //   wgmma_transposed<T, N>(d, a, b)           D += A B, both transposed
 //
-// sm_90a alone. PTX ISA: "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions".
+// sm_90a only. PTX ISA: "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions".
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -17,7 +17,7 @@
 
 namespace tilewright::ptx {
 
-// The numbers and the names of D's registers in an asm statement.
+// Operand numbers and operands of D's registers in an asm statement.
 #define TILEWRIGHT_NUMBERS_64                                                                                      \
   "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, " \
   "%24, %25, %26, %27, %28, %29, %30, %31"
@@ -32,8 +32,7 @@ namespace tilewright::ptx {
 #define TILEWRIGHT_REGISTERS_80(c) TILEWRIGHT_REGISTERS_64(c), TILEWRIGHT_FOUR(c, 32), TILEWRIGHT_FOUR(c, 36)
 #define TILEWRIGHT_REGISTERS_96(c) TILEWRIGHT_REGISTERS_64(c), TILEWRIGHT_SIXTEEN(c, 32)
 #define TILEWRIGHT_REGISTERS_128(c) TILEWRIGHT_REGISTERS_96(c), TILEWRIGHT_SIXTEEN(c, 48)
-// `c` says how D is bound, `p` whether it is added to, `t` whether tiles are transposed; a_ and b_ are the operands'
-// numbers.
+// `c` is D's constraint, `p` whether D is accumulated, `t` whether tiles are transposed; a_ and b_ are operand numbers.
 #define TILEWRIGHT_PRODUCT(type, c, n, a_, b_, p, t)                                                       \
   asm volatile("wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." type "." type " {" TILEWRIGHT_NUMBERS_##n \
                "}, %" #a_ ", %" #b_ ", " p ", 1, 1, " t ", " t ";"                                         \

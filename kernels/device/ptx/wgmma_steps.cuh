@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// wgmma (ptx/wgmma.cuh has the fence, the groups, the layout of D and the descriptors) of 16-bit elements with N in
-// steps of 8, and with A from shared memory or from registers:
+// wgmma of 16-bit elements with N in steps of 8, and with A from shared memory or from registers. ptx/wgmma.cuh has the
+// fence, the groups, the layout of D and the descriptors:
 //
 //   wgmma_shared<T, N>(d, a, b, …)      A 64×16 and B 16×N in shared memory, both K-major
 //   wgmma_registers<T, N>(d, a, b, …)   A in registers; B in shared memory, transposed: a row has N elements
 //
-// In warp w (of the four), lane l, with g = l / 4 and t = l % 4, a[0] to a[3] are pairs of A's elements:
+// In warp w of the four and lane l, with g = l / 4 and t = l % 4, a[0] to a[3] are pairs of A's elements:
 //
 //   a[0]   row 16w + g, k 2t and 2t + 1         a[2]   row 16w + g, k 2t + 8 and 2t + 9
 //   a[1]   row 16w + g + 8, the same k          a[3]   row 16w + g + 8, the same k
 //
-// D's pairs of 16 columns of an earlier product lie so: its d[8s] … d[8s + 7], rounded, are A's step s. Registers of A,
-// as those of D, must not change until the group has ended.
+// 16 columns of an earlier product's D have this layout: its d[8s] … d[8s + 7], rounded, are step s of A. Registers of
+// A, like those of D, must not change until the group has ended.
 //
-// sm_90a alone. PTX ISA: "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions".
+// sm_90a only. PTX ISA: "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions".
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -24,8 +24,7 @@
 
 namespace tilewright::ptx {
 
-// Tells the compiler that D changes here: behind a wait, it keeps reads of D from moving before the wait. No
-// instruction.
+// Tells the compiler that D changes here, so that it keeps reads of D behind the wait before. Emits no instruction.
 template <int kCount>
 __device__ __forceinline__ void wgmma_settle(float (&d)[kCount]) {
 #pragma unroll
@@ -34,7 +33,7 @@ __device__ __forceinline__ void wgmma_settle(float (&d)[kCount]) {
   }
 }
 
-// The numbers and the names of D's registers in an asm statement, for each N those of N - 8 and four more.
+// Operand numbers and operands of D's registers in an asm statement: N adds four to those of N - 8.
 #define TILEWRIGHT_NUMBERS_8 "%0, %1, %2, %3"
 #define TILEWRIGHT_NUMBERS_16 TILEWRIGHT_NUMBERS_8 ", %4, %5, %6, %7"
 #define TILEWRIGHT_NUMBERS_24 TILEWRIGHT_NUMBERS_16 ", %8, %9, %10, %11"
@@ -101,7 +100,7 @@ __device__ __forceinline__ void wgmma_settle(float (&d)[kCount]) {
 #define TILEWRIGHT_REGISTERS_248 TILEWRIGHT_REGISTERS_240, TILEWRIGHT_FOUR(120)
 #define TILEWRIGHT_REGISTERS_256 TILEWRIGHT_REGISTERS_248, TILEWRIGHT_FOUR(124)
 
-// Behind N stand the numbers of the operands that follow D: A, B, and whether D is added to.
+// The arguments after N are the numbers of the operands after D: A, B, and whether to accumulate.
 #define TILEWRIGHT_SHARED(type, n, a_, b_, p_)                                                                       \
   asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #p_ ", 0;\nwgmma.mma_async.sync.aligned.m64n" #n "k16.f32." type \
                "." type " {" TILEWRIGHT_NUMBERS_##n "}, %" #a_ ", %" #b_ ", p, 1, 1, 0, 0;\n}"                       \
@@ -122,7 +121,7 @@ __device__ __forceinline__ void wgmma_settle(float (&d)[kCount]) {
     }                                            \
   }
 
-// D = A B, or D + A B where `accumulate`.
+// D = A B, or D += A B if `accumulate`.
 template <class T, int N>
 __device__ __forceinline__ void wgmma_shared(float (&d)[N / 2], u64 a, u64 b, bool accumulate) {
   static_assert(sizeof(T) == 2 && N % 8 == 0 && N >= 8 && N <= 256, "16-bit elements, and 8 to 256 columns");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Row ops by single elements, which is slow: for tensors whose rows are not aligned alike, so that no vector of one is
+// Row ops by single elements, the slow way: for tensors whose rows are aligned differently, so that no vector of one is
 // a vector of the others. All threads of a block take one row after the other.
 
 #include "device/config.cuh"
@@ -18,8 +18,8 @@ __device__ __forceinline__ bool in_step(const Matrix<A>& a, const Matrix<B>& b) 
   return phase_of<kVec>(a.base) == phase_of<kVec>(b.base) && (a.pitch - b.pitch) % kVec == 0;
 }
 
-// Whether in every row the vectors of the first output are vectors of the inputs and of the other outputs, too. The
-// same for all threads of the grid.
+// Whether in each row the vectors of the first output are vectors of all inputs and outputs. The same for all threads
+// of the grid.
 template <int kVec, class Op>
 __device__ __forceinline__ bool in_step(const Op& op) {
   const auto& lead = op.tensors.outputs[0];
@@ -31,7 +31,7 @@ __device__ __forceinline__ bool in_step(const Op& op) {
   return all;
 }
 
-// Works on the rows [first, first + count) below `rows`. Every thread of the block must call. Shared memory: num_warps
+// Processes the rows [first, first + count) below `rows`. All threads of the block must call. Shared memory: num_warps
 // partials.
 template <class Config, class Op>
 __device__ __forceinline__ void by_elements(const Op& op, i64 first, i64 count, i64 rows, i64 cols) {
@@ -47,7 +47,7 @@ __device__ __forceinline__ void by_elements(const Op& op, i64 first, i64 count, 
       return op.value(in);
     };
 
-    // Pass one.
+    // Pass one: gather the row's statistics.
     auto partial = Statistics::nothing();
 #pragma unroll 1
     for (i64 c = threadIdx.x; c < cols; c += kThreads) {
@@ -60,7 +60,7 @@ __device__ __forceinline__ void by_elements(const Op& op, i64 first, i64 count, 
         merge_warps<Statistics, Config::num_warps>(warp, slots, static_cast<int>(threadIdx.x) / kWarpSize);
     const auto scale = op.template scale<false>(warp, whole, cols);
 
-    // Pass two.
+    // Pass two: compute the results.
 #pragma unroll 1
     for (i64 c = threadIdx.x; c < cols; c += kThreads) {
       const float values[1] = {value_at(c)};
@@ -74,7 +74,7 @@ __device__ __forceinline__ void by_elements(const Op& op, i64 first, i64 count, 
         op.tensors.outputs[output].row(r)[c] = from_float<T>(results[output][0]);
       }
     }
-    __syncthreads();  // before the next row's partials
+    __syncthreads();  // the next row reuses the slots
   }
 }
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The skeleton of a row op with a cluster a row, whose threads copy their vectors of the row to shared memory, and then
-// those of the tensors along the columns, such as weights. All copies are under way at once and take no registers.
+// The skeleton of a row op with one cluster per row. Threads copy their vectors of the row to shared memory, then
+// vectors of the tensors along the columns, such as weights. All copies are in flight at once and take no registers.
 //
-//   shared   | what warps tell each other … 128 bytes | input 0: chunk 0, chunk 1 … | input 1 … | columns … |
-//   chunk    v0 v1 v2 …   vi is the vector of thread i, which copied it, and alone reads it
+//   shared   | exchange of the warps, padded to 128 bytes | input 0: chunk 0, chunk 1 … | input 1 … | columns … |
+//   chunk    v0 v1 v2 …   vi is the vector of thread i, which alone copies and reads it
 //
-//   thread t of the cluster   vectors t, t + n, t + 2 n, … with n threads in all of its blocks
+//   thread t of the cluster   vectors t, t + n, t + 2 n, … for n threads in the cluster
 //
 //   Config   cluster, num_warps, vec (16 bytes), chunks, reload, blocks; static_dims with cols
-//   reload   1: values are read again once the row is known; 0: they are held in registers until then
+//   reload   1: values are read again after the row's statistics; 0: they stay in registers until then
 //
 // Rows are whole vectors at aligned addresses. An output may be an input: a thread writes only elements that it alone
 // has read. sm_90 and later.
@@ -53,7 +53,7 @@ __device__ __forceinline__ void cluster_async(const Op& op, i64 cols) {
            static_cast<int>(threadIdx.x);
   };
 
-  // Copy the row, and then what belongs to its columns.
+  // Copy the row, then the tensors along the columns.
 #pragma unroll
   for (int input = 0; input < Op::kInputs; ++input) {
 #pragma unroll
@@ -72,7 +72,7 @@ __device__ __forceinline__ void cluster_async(const Op& op, i64 cols) {
   }
   ptx::cp_async_commit();
 
-  // Barriers, which the other blocks of the cluster must see.
+  // Make the mbarriers known to the cluster.
   Talk talk(*shared_storage<typename Talk::Storage>());
   if (threadIdx.x == 0) {
     talk.init();
@@ -81,7 +81,7 @@ __device__ __forceinline__ void cluster_async(const Op& op, i64 cols) {
   __syncthreads();
   talk.prepare();
 
-  // Send the warp's partial of the row.
+  // Compute the row's values and send the warp's partial.
   const auto read = [&](int chunk, auto& values, int at) {
     Slot vectors[Op::kInputs][1];
 #pragma unroll
@@ -101,7 +101,7 @@ __device__ __forceinline__ void cluster_async(const Op& op, i64 cols) {
   const auto own = EvenlyOf<Statistics>::template of_registers<kWarpSize>(values, valid, count);
   talk.send(own, 0);
 
-  // Results.
+  // Receive the row's partial and store the results.
   ptx::cp_async_wait<0>();
   const auto scale = op.template scale<!kReload>(own, talk.receive(0), width);
 #pragma unroll

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Sums over the rows of a matrix, a column each, in two kernels and in a fixed order: the same bits on every launch.
-// The first leaves partial sums of some of the rows, and their number:
+// Sums over the rows of a matrix, one per column, in two kernels and in a fixed order: the same bits on every launch.
+// The first kernel writes partial sums of groups of rows, and the number of these parts:
 //
 //   partials   [sums][parts][cols] in fp32
 //   parts      one number
 //
-// The second, column_sums, adds them: a block has a group of columns, each of its warps some of the parts
+// The second, column_sums, adds the parts. A block takes a group of columns, each of its warps some of the parts.
 //
-// sm_80 and later; from sm_90 on the second may start before the first has ended.
+// sm_80 and later; from sm_90 on the second kernel may start before the first has ended.
 
 #include "device/config.cuh"
 #include "device/ptx/grid_dependency.cuh"
@@ -23,7 +23,7 @@ struct ColumnPartials {
   i64* parts;
   i64 cols;
 
-  // Of sum `sum`, the partials of part `part`.
+  // The row of partials of sum `sum` and part `part`.
   __device__ __forceinline__ float* row(int sum, i64 part, i64 part_count) const {
     return partials + (sum * part_count + part) * cols;
   }
@@ -41,8 +41,8 @@ __device__ __forceinline__ void wait_for_partials() {
 #endif
 }
 
-// Adds the parts by kThreads threads: warp w has the parts w, w + kThreads / 32, … of kVec columns a lane, a whole
-// vector at an aligned address.
+// Adds the parts by kThreads threads: warp w takes the parts w, w + kThreads / 32, …; each lane takes kVec columns, a
+// whole vector at an aligned address.
 template <int kSums, int kVec, int kThreads>
 __device__ __forceinline__ void sum_columns(const ColumnPartials& from, float* const (&outputs)[kSums]) {
   constexpr int kAcross = kWarpSize * kVec, kDown = kThreads / kWarpSize, kUnroll = 5;
@@ -50,9 +50,9 @@ __device__ __forceinline__ void sum_columns(const ColumnPartials& from, float* c
   const int lane = static_cast<int>(threadIdx.x) % kWarpSize, warp = static_cast<int>(threadIdx.x) / kWarpSize;
   wait_for_partials();
   const i64 parts = *from.parts;
-  const i64 down = kDown * from.cols, sum = parts * from.cols;  // from part to part of a thread, and from sum to sum
+  const i64 down = kDown * from.cols, sum = parts * from.cols;  // strides between a thread's parts, and sums
   for (i64 first = i64{blockIdx.x} * kAcross; first < from.cols; first += i64{gridDim.x} * kAcross) {
-    // Loads of every sum are under way before the first is used.
+    // Add this warp's parts. Loads of all sums are in flight before the first use.
     float mine[kSums][kVec] = {};
     if (first + lane * kVec < from.cols) {
       const float* from_part = from.row(0, warp, parts) + first + lane * kVec;
@@ -98,9 +98,9 @@ __device__ __forceinline__ void sum_columns(const ColumnPartials& from, float* c
   }
 }
 
-// The second kernel, with any number of blocks, which take groups of columns in turns: 128 columns by 256 threads where
-// columns are many and whole vectors of four, else 32 by kColumnSumThreads threads. Shared memory: kSums · 1024 floats.
-// A null output is left out.
+// The second kernel. Any number of blocks take groups of columns in turns: 128 columns by 256 threads if columns are
+// many and whole vectors of four, else 32 columns by kColumnSumThreads threads. Shared memory: kSums · 1024 floats. A
+// null output is skipped.
 inline constexpr int kColumnSumThreads = 1024;
 
 template <int kSums>

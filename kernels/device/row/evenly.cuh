@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Statistics (statistics.cuh) for skeletons that gather those of several rows side by side, or of many warps.
+// Statistics (statistics.cuh) for skeletons that gather several rows side by side, or the partials of many warps.
 
 #include "device/config.cuh"
 #include "device/row/exponentials.cuh"
@@ -11,7 +11,7 @@
 
 namespace tilewright::row {
 
-// Statistics without branches, so that those of several rows may be gathered side by side.
+// Statistics without branches, so that several rows can be gathered side by side.
 template <class Statistics>
 struct EvenlyOf;
 
@@ -30,7 +30,7 @@ struct EvenlyOf<Exponentials<Output>> : Exponentials<Output> {
   }
 };
 
-// Moments, where values that are no elements are 0.
+// Moments whose invalid values are 0.
 template <>
 struct EvenlyOf<Moments> : Moments {
   template <int kLanes, int kCount, class Valid>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The exchange of a row's partials between the warps of a block or a cluster: send(partial, row), other work, then
-// receive(row), which gives each thread the partial of all. Rows are numbered from 0.
+// Exchange of a row's partials between the warps of a block or a cluster: send(partial, row), other work, then
+// receive(row), which returns the merged partial to each thread. Rows are numbered from 0.
 //
-// Within a block partials go through shared memory and its barrier. In a cluster each block stores its partial into the
-// shared memory of all, where an mbarrier counts the bytes. A block that has heard from all may end, since nothing is
-// under way to it any more.
+// Within a block partials go through shared memory and __syncthreads. In a cluster each block stores its partial into
+// the shared memory of all blocks, where an mbarrier counts the bytes. A block that has received from all may end:
+// nothing is in flight to it.
 //
-// Rows use kRing slots in turn. 4 are enough where send(row + 1) comes before receive(row): who sends row + 4 has
-// received row + 2, which this block sent after it had received the row.
+// Rows use kRing slots in turn. 4 suffice if send(row + 1) precedes receive(row): the sender of row + 4 has received
+// row + 2, which this block sent after it had received `row`.
 
 #include "device/config.cuh"
 #include "device/ptx/cluster.cuh"
@@ -32,7 +32,7 @@ class Exchange {
 
   __device__ __forceinline__ explicit Exchange(Storage& storage) : storage_(storage), met_(false) {}
 
-  // One thread calls, before the fence and the barrier that make mbarriers known.
+  // One thread calls, before the fence and the barrier that publish the mbarriers.
   __device__ __forceinline__ void init() {
     if constexpr (kCluster > 1) {
 #pragma unroll
@@ -40,7 +40,7 @@ class Exchange {
     }
   }
 
-  // All threads call, after that. Work before the first send hides the wait for the other blocks.
+  // All threads call, after that barrier. Work before the first send hides the wait for the other blocks.
   __device__ __forceinline__ void prepare() {
     if constexpr (kCluster > 1) ptx::cluster_arrive();
   }

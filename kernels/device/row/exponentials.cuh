@@ -3,8 +3,8 @@
 
 // The maximum of a row and the sum of exp(x - maximum), in fp32: a statistics class (statistics.cuh). The pad is -inf.
 //
-// A partial's maximum and sum are merged by rescaling (Milakov and Gimelshein, "Online normalizer calculation for
-// softmax", 2018), so that one exchange serves for both.
+// Partials are merged by rescaling (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018), so one
+// exchange serves both.
 
 #include "device/config.cuh"
 #include "device/ptx/math.cuh"
@@ -21,11 +21,11 @@ struct Exponentials {
 
   __device__ static __forceinline__ Partial nothing() { return {-kInfinity, 0.0f}; }
 
-  // Replaces each element x by exp(x - max). A maximum of -inf, that of no elements, gives 0 and not NaN.
+  // Replaces each element x by exp(x - max). A maximum of -inf, that of no elements, gives 0, not NaN.
   //
-  // For 16-bit outputs by one multiply-add and ex2: x log2(e) - max log2(e), the latter rounded. Near such a maximum a
-  // result is off by up to 2^-24 |max log2(e)|, as its sum is, and the two cancel; where |max| is great they would not,
-  // and x - max comes first.
+  // 16-bit outputs take one multiply-add and ex2: x log2(e) - max log2(e), the latter rounded. Near such a maximum a
+  // result is off by up to 2^-24 |max log2(e)|, but so is its sum, and the two cancel. For large |max| they would not,
+  // so x - max is computed first.
   template <int kCount>
   __device__ static __forceinline__ void exponentials(float (&values)[kCount], float max) {
     const float shift = max == -kInfinity ? 0.0f : max;
@@ -42,7 +42,7 @@ struct Exponentials {
     }
   }
 
-  // The factor from a sum relative to the maximum `from` to one relative to `to`, which is not smaller.
+  // The factor that rescales a sum from the maximum `from` to the maximum `to`, which is not smaller.
   __device__ static __forceinline__ float rescaling(float from, float to) {
     const float shift = to == -kInfinity ? 0.0f : to;
     if constexpr (is_same<Output, float>) {
@@ -78,8 +78,8 @@ struct Exponentials {
   static constexpr float kLargeMaximum = 1024.0f;
   static constexpr float kLeastExponent = -104.0f;
 
-  // e^(a - b) in fp32. Rounding a - b loses up to 2^-24 of |a - b|, more than expf does. That loss is known exactly (D.
-  // E. Knuth, The Art of Computer Programming, 4.2.2), and given back. It may be NaN where e^(a - b) is 0.
+  // e^(a - b) in fp32. Rounding a - b loses up to 2^-24 |a - b|, more than the error of expf. The loss is computed
+  // exactly (D. E. Knuth, The Art of Computer Programming, 4.2.2) and added back. It may be NaN if e^(a - b) is 0.
   __device__ static __forceinline__ float exp_of_difference(float a, float b) {
     const float difference = a - b;
     const float b_as_taken = a - difference;

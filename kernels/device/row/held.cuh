@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The skeleton of a row op whose threads hold a few rows in registers at once. These rows start equally far from a
-// vector, so tensors along the columns, such as weights, are read and put together once for all of them
-// (own_columns.cuh):
+// The skeleton of a row op whose threads hold several rows in registers at once. These rows start equally far from a
+// vector, so tensors along the columns, such as weights, are read and realigned once for all of them (own_columns.cuh):
 //
 //   an odd width, vectors of 8, 2 groups of threads a block, 2 turns
 //   row         0   1   2   3   4   5   6   7   8   9  10  11  12  13  14  15
@@ -11,11 +10,11 @@
 //   group       0   1   0   1   0   1   0   1   0   1   0   1   0   1   0   1
 //
 //   Config   num_warps, threads_per_row, cluster, vec, chunks, ragged, turns, batches, warps_per_sm; static_dims (cols)
-//   turns    rows that a thread holds; so many more are on their way while these are worked on, for `batches` times
+//   turns    rows that a thread holds; the next `turns` rows are loaded while these are computed, for `batches` times
 //   shared   the exchange of warps and blocks
 //
-// An output may be an input: a thread writes only elements that it alone has read. Tensors whose rows are not aligned
-// alike go the slow way (by_elements.cuh). sm_80 and later, clusters sm_90.
+// An output may be an input: a thread writes only elements that it alone has read. Tensors whose rows are aligned
+// differently go by elements (by_elements.cuh). sm_80 and later, clusters sm_90.
 
 #include "device/config.cuh"
 #include "device/row/by_elements.cuh"
@@ -26,7 +25,7 @@
 
 namespace tilewright::row {
 
-// How many blocks an SM should hold, where the config says how many warps, for __launch_bounds__.
+// Blocks per SM for __launch_bounds__, from the config's warps per SM.
 template <class Config>
 __device__ constexpr int held_blocks() {
   return Config::warps_per_sm > Config::num_warps ? Config::warps_per_sm / Config::num_warps : 1;
@@ -43,7 +42,7 @@ __device__ __forceinline__ void held(const Op& op, i64 rows, i64 cols) {
   constexpr int kThreadsPerRow = Config::threads_per_row;
   constexpr int kGroups = Config::num_warps * kWarpSize / kThreadsPerRow;
   constexpr int kWarpsPerRow = ceil_div<int>(kThreadsPerRow, kWarpSize);
-  // Rows from one of a thread to its next, and blocks that have rows between these.
+  // Rows from a thread's row to its next, and the blocks whose rows interleave there.
   constexpr int kPhase = Config::ragged && kGroups < Config::vec ? Config::vec : kGroups;
   constexpr u32 kBlocks = kPhase / kGroups;
   static_assert(Config::num_warps * kWarpSize % kThreadsPerRow == 0 && kThreadsPerRow >= 4,
@@ -64,12 +63,12 @@ __device__ __forceinline__ void held(const Op& op, i64 rows, i64 cols) {
   }
 
   const i64 row = first + group;
-  // Rows that are left, as far as they matter.
+  // Rows left from `first` on, as far as the block reaches.
   const int of_block = static_cast<int>(min(max(rows - first, i64{0}), i64{kPhase} * kTurns * kBatches + kGroups));
   const auto is_there = [&](int ahead) { return ahead + group < of_block; };
   Columns columns(op, row, width, static_cast<int>(threadIdx.x) % kThreadsPerRow, rank);
 
-  // Every load is under way before the first is used.
+  // Issue all loads before the first use.
   typename Columns::Vectors vectors[kTurns];
   typename Columns::Edges edges[kTurns];
   const auto load = [&](int batch) {

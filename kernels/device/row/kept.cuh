@@ -2,20 +2,20 @@
 #pragma once
 
 // The skeleton of a row op whose threads keep their columns (own_columns.cuh). A cluster takes one row after the other;
-// tensors along the columns, such as weights, stay in a thread's registers. Rows are on their way to shared memory
-// while others are worked on. A thread copies what it alone will read, which needs no barrier.
+// tensors along the columns, such as weights, stay in registers. Rows travel to shared memory while others are
+// computed. A thread copies what it alone reads: no barrier.
 //
 //   stage 0   input 0: v0 v1 v2 …   input 1: v0 v1 v2 …        a ring of `stages` rows; vi is thread i's vector
 //   stage 1   input 0: v0 v1 v2 …   input 1: v0 v1 v2 …
 //
-// The ragged rows of a cluster start equally far from a vector: kept.toml makes a grid of a multiple of `vec` clusters.
+// A cluster's ragged rows start equally far from a vector: kept.toml makes the number of clusters a multiple of `vec`.
 //
 //   Config   cluster, num_warps, vec (16 bytes), chunks, ragged, stages, ahead, blocks; static_dims with cols
-//   ahead    1: a row's statistics are sent before those of the last row are awaited, with both rows in registers
-//   shared   | what warps tell each other … 128 bytes | ring |
+//   ahead    1: a row's statistics are sent before the previous row's are received; both rows are in registers
+//   shared   | exchange of the warps, padded to 128 bytes | ring |
 //
-// An output may be an input: a thread writes only elements that it alone has read. Tensors whose rows are not aligned
-// alike go the slow way (by_elements.cuh). sm_90 and later.
+// An output may be an input: a thread writes only elements that it alone has read. Tensors whose rows are aligned
+// differently go by elements (by_elements.cuh). sm_90 and later.
 
 #include "device/config.cuh"
 #include "device/ptx/cp_async.cuh"
@@ -94,8 +94,8 @@ class Kept {
     ptx::cp_async_commit();
   }
 
-  // Awaits row `r`, takes its values, and sends the warp's partial. Copies of the stage's next row start as soon as the
-  // values are out of it.
+  // Waits for row `r`, computes its values and sends the warp's partial. Refills the stage as soon as its values are in
+  // registers.
   __device__ __forceinline__ Partial take(i64 r, i64 turn, float (&values)[kValues]) {
     ptx::cp_async_wait<kStages - 1>();
     typename Columns::Vectors vectors;

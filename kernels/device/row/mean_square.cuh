@@ -22,7 +22,7 @@ struct MeanSquare {
     return {reduce_lanes<kLanes>(partial.sum, Sum{})};
   }
 
-  // Several chains of additions: short ones are exact for longer, and do not wait for each other.
+  // Several chains of additions: short chains round less, and do not wait for each other.
   template <int kCount, class Valid>
   __device__ static __forceinline__ void add(Partial& partial, const float (&values)[kCount], const Valid&) {
     constexpr int kChains = 4;

@@ -3,7 +3,7 @@
 
 // Mean and variance of a row in fp32, never as E[x²] − E[x]²: a statistics class (statistics.cuh). The pad is 0.
 //
-// A partial is (count, mean, sum of squared distances from that mean). Values in hand are passed over twice, partials
+// A partial is (count, mean, sum of squared distances from that mean). Values in registers take two passes. Partials
 // are merged by the rule of Chan, Golub and LeVeque, "Updating formulae and a pairwise algorithm for computing sample
 // variances" (1979), for any number of parts: mean = Σ n_i · mean_i / n, squares = Σ squares_i + Σ n_i · (mean_i −
 // mean)².
@@ -52,7 +52,7 @@ struct Moments {
   }
 
  private:
-  // Of a count, which may be 0: then all that it is multiplied with is 0, too.
+  // 1 / count, or 1 for a count of 0, whose factors are 0.
   __device__ static __forceinline__ float reciprocal(float count) { return ptx::rcp_approx(fmaxf(count, 1.0f)); }
 
   __device__ static __forceinline__ float squares_around(float mean, const Partial& partial) {

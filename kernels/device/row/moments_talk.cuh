@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The WarpTalk of moments, in place of the general one where this is included. Each block merges its partials first: of
-// 16 bytes, and with a division each, those of up to 256 warps are too many for every warp.
+// The WarpTalk of Moments, which replaces the general one if this is included. Each block first merges its partials:
+// with 16 bytes and a division each, partials of up to 256 warps are too many for one warp.
 
 #include "device/row/exchange.cuh"
 #include "device/row/moments.cuh"

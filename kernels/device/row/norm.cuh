@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The norms of a row, with what is fused to them; everything in fp32, rounded once:
+// Norms of a row and the operations fused to them, in fp32, rounded once:
 //
 //   v = x                 or x + residual
 //   y = v · rstd · weight                        rstd = 1 / sqrt(mean(v²) + eps)            with MeanSquare
 //   y = (v − mean(v)) · rstd · weight + bias     rstd = 1 / sqrt(variance(v) + eps)         with Moments
-//   y = silu(y)           where kSilu is set
-//   sum = v               where kSum is set
+//   y = silu(y)           if NormParts::silu
+//   sum = v               if NormParts::sum
 //
 // B. Zhang and R. Sennrich, "Root Mean Square Layer Normalization" (2019); J. L. Ba et al., "Layer Normalization"
 // (2016).
@@ -21,7 +21,7 @@
 
 namespace tilewright::row {
 
-// What a norm has beyond x, weight and y.
+// The parts of a norm beyond x, weight and y.
 struct NormParts {
   bool residual = false;
   bool bias = false;
@@ -29,7 +29,7 @@ struct NormParts {
   bool silu = false;
 };
 
-// A row op (tensors.cuh). Inputs: x, then residual; along the columns: weight, then bias; outputs: y, then sum.
+// A row op (tensors.cuh). Inputs: x, residual; along the columns: weight, bias; outputs: y, sum.
 template <class Element, class RowStatistics, NormParts kParts>
 struct Norm {
   using T = Element;
@@ -89,7 +89,7 @@ struct Norm {
   }
 
  private:
-  // (v − mean) · rstd. The rounding of the shift, 2⁻²⁴ of |mean| · rstd, is nothing beside that of 16-bit values.
+  // (v − mean) · rstd. For 16-bit values the rounding of the shift, 2⁻²⁴ |mean| · rstd, is negligible.
   __device__ static __forceinline__ float normalized(float value, const Scale& scale) {
     if constexpr (!is_same<Statistics, Moments>) {
       return value * scale.rstd;
@@ -101,7 +101,7 @@ struct Norm {
   }
 };
 
-// The reference: a warp a row, in fp64. Tensors that the op does not have are null.
+// The reference, in fp64: a warp per row. Absent tensors are null.
 template <class Statistics, bool kSilu, class T>
 __device__ __forceinline__ void norm_reference(Matrix<const T> x, Matrix<const T> residual, const T* weight,
                                                const T* bias, Matrix<double> y, Matrix<double> sum, double eps,

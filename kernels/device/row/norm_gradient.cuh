@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The gradient of the norms of device/row/norm.cuh, y = x̂ · weight + bias, x̂ = (x − mean) · rstd, where an RMS norm
-// has no mean. With g = dy · weight and n columns:
+// The gradient of the norms of device/row/norm.cuh: y = x̂ · weight + bias, x̂ = (x − mean) · rstd, without mean in an
+// RMS norm. With g = dy · weight and n columns:
 //
-//   dx = rstd · (g − Σg / n − x̂ · Σ(g · x̂) / n) + dsum      an RMS norm without Σg; dsum where kAdd is set
+//   dx = rstd · (g − Σg / n − x̂ · Σ(g · x̂) / n) + dsum      without Σg in an RMS norm; with dsum if kAdd
 //   dw = Σ over rows of dy · x̂        db = Σ over rows of dy
 //
-// Nothing of the forward pass is needed but x: a row's statistics are made again, with Σg and Σ(g · x̂), in one
-// exchange. Squares are those of distances from the row's first element, never E[x²] − E[x]². Two ways, both in fp32:
+// Of the forward pass only x is read: a row's statistics are recomputed, with Σg and Σ(g · x̂), in one exchange. The
+// variance is taken around the row's first element, against the cancellation in E[x²] − E[x]². Two ways, both in fp32:
 //
-//   rows     ring_rows.cuh: a group of threads, of a block or of a cluster, a row
-//   reread   a kernel for what a row's results share, and one in which a thread has a column; any width and address
+//   rows     ring_rows.cuh: a group of threads of a block or a cluster per row
+//   reread   a kernel for the values that a row's results share, and one with a thread per column; any width, address
 //
-// and column_sums.cuh adds what the blocks leave. sm_80 and later, clusters sm_90.
+// column_sums.cuh adds the blocks' sums. sm_80 and later, clusters sm_90.
 
 #include "device/math.cuh"
 #include "device/row/reference_sums.cuh"
@@ -22,7 +22,7 @@
 
 namespace tilewright::row {
 
-// What the results of a row share: dx = g · rstd + x̂ · slope + rest.
+// The values that a row's results share: dx = g · rstd + x̂ · slope + rest.
 struct alignas(16) NormGradientScale {
   float rstd;
   float mean;
@@ -30,7 +30,7 @@ struct alignas(16) NormGradientScale {
   float rest;
 };
 
-// x, dy and, with kAdd, dsum; weight; dx. kIsCentred: a layer norm, with db. An op of ring_rows.cuh.
+// Inputs x, dy and, with kAdd, dsum; weight; output dx. kIsCentred: a layer norm, with db. An op of ring_rows.cuh.
 template <class Element, bool kIsCentred, bool kHasAdd>
 struct NormGradient {
   using T = Element;
@@ -56,7 +56,7 @@ struct NormGradient {
   __device__ __forceinline__ NormGradientScale scale(const float (&values)[kValues], float shift, i64 width) const {
     const float inverse = 1.0f / static_cast<float>(width);
     if constexpr (kIsCentred) {
-      // Of x − mean = (x − shift) − off.
+      // x − mean = (x − shift) − off.
       const float off = values[kSum] * inverse;
       const float variance = fmaf(-off, off, values[kSquares] * inverse);
       const float rstd = rsqrt_for<T>(fmaxf(variance, 0.0f) + eps);
@@ -68,7 +68,7 @@ struct NormGradient {
     }
   }
 
-  // dx of an element, and what the element adds to dw and db.
+  // dx of an element; `added` receives its terms of dw and db.
   __device__ __forceinline__ float result(const float (&in)[kInputs], float weight, const NormGradientScale& scale,
                                           float (&added)[kSums]) const {
     const float normal = (kIsCentred ? in[0] - scale.mean : in[0]) * scale.rstd;
@@ -81,7 +81,7 @@ struct NormGradient {
   }
 };
 
-// reread, first kernel: a block a row. Shared memory: 2 · num_warps partials.
+// reread, first kernel: a block per row. Shared memory: 2 · num_warps partials.
 template <class Config, class Op>
 __device__ __forceinline__ void norm_gradient_scales(const Op& op, NormGradientScale* scales, i64 rows, i64 cols) {
   using RowSums = Sums<Op::kValues>;
@@ -107,7 +107,7 @@ __device__ __forceinline__ void norm_gradient_scales(const Op& op, NormGradientS
   }
 }
 
-// reread, second kernel: a thread has a column, of the rows blockIdx.y, blockIdx.y + gridDim.y, …
+// reread, second kernel: a thread per column, for the rows blockIdx.y, blockIdx.y + gridDim.y, …
 template <class Config, class Op>
 __device__ __forceinline__ void norm_gradient_columns(const Op& op, const NormGradientScale* scales,
                                                       const ColumnPartials& partials, i64 rows, i64 cols) {
@@ -145,8 +145,8 @@ __device__ __forceinline__ void norm_gradient_columns(const Op& op, const NormGr
   let_column_sums_start();
 }
 
-// The reference, in fp64: a warp has the rows 32 w to 32 w + 31, a lane the values that the results of one row share.
-// `db` is null where there is none.
+// The reference, in fp64: a warp takes the rows 32 w to 32 w + 31, a lane the shared values of one row. `db` may be
+// null.
 template <class Op>
 __device__ __forceinline__ void norm_gradient_reference(const Op& op, Matrix<double> dx, double* dw, double* db,
                                                         i64 rows, i64 cols) {

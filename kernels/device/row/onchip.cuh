@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The skeleton of a row op whose rows live in registers: read once, written once.
+// The skeleton of a row op whose rows stay in registers: read once, written once.
 //
 //   Config   num_warps, rows_per_block, vec, chunks, ragged, early_columns, warps_per_sm (run.cuh); static_dims (cols)
-//   chunks   as many as hold a row, or one more from 12 on (onchip.toml). Where `cols` is not known, those count as
-//            full that are needed, but for the last, and of a ragged row the one before
-//   thread   t of a row holds its vectors t, t + threads_per_row, … (chunks of them), and of a ragged row edge t, too
+//   chunks   as many as hold a row, or one more from 12 on (onchip.toml). If `cols` is not constant, all needed chunks
+//            but the last (of a ragged row, the last two) count as full
+//   thread   t of a row holds its vectors t, t + threads_per_row, … (`chunks` of them), and edge t of a ragged row
 //   shared   | num_warps partials | with early_columns = 2: chunks × columns × threads vectors |
 //
 // sm_80 and later.
@@ -35,18 +35,18 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
   constexpr int kThreadsPerRow = Config::num_warps * kWarpSize / Config::rows_per_block;
   constexpr int kLanes = kThreadsPerRow < kWarpSize ? kThreadsPerRow : kWarpSize;
   constexpr int kWarpsPerRow = kThreadsPerRow / kLanes;
-  constexpr int kNeeded = kChunks - kChunks / 12;  // chunks that a row needs, at least: the constraints on `chunks`
+  constexpr int kNeeded = kChunks - kChunks / 12;  // chunks that each row needs, by the constraints on `chunks`
   constexpr int kLeastWidth = Config::cols ? 0 : (kNeeded - 1) * kThreadsPerRow * kVec;
   using RowSpan = SpanOf<Op, kVec, kRagged, int, kLeastWidth>;
   using Results = ResultRow<Op, kVec, kRagged>;
-  constexpr int kEdges = ceil_div<int>(RowSpan::kMaxEdges, kThreadsPerRow);  // a thread's
+  constexpr int kEdges = ceil_div<int>(RowSpan::kMaxEdges, kThreadsPerRow);  // per thread
   constexpr int kHeld = kChunks * kVec;
   constexpr bool kHasColumns = Op::kColumns > 0;
   constexpr bool kInRegisters = kHasColumns && Config::early_columns == 1;
   constexpr bool kInShared = kHasColumns && Config::early_columns == 2;
   constexpr bool kLate = kHasColumns && !kInRegisters && !kInShared;
   constexpr int kThreads = Config::num_warps * kWarpSize;
-  constexpr int kAhead = kInRegisters ? kChunks : 2;  // vectors whose part of the columns is in registers
+  constexpr int kAhead = kInRegisters ? kChunks : 2;  // vectors whose elements along the columns are in registers
   static_assert(kVec * sizeof(T) <= 16, "a vector has at most 16 bytes");
   static_assert(Config::num_warps * kWarpSize % Config::rows_per_block == 0, "rows_per_block must divide the threads");
   static_assert(kThreadsPerRow >= 4, "a row needs 4 threads or more");
@@ -58,7 +58,7 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
   const i64 first_row = i64{blockIdx.x} * Config::rows_per_block;
   if (kRagged && !in_step<kVec>(op)) return by_elements<Config>(op, first_row, Config::rows_per_block, rows, width);
 
-  // The last block may have fewer rows: there some threads work on the last row once more, but do not write it.
+  // In a partial last block some threads recompute the last row, but do not write it.
   const bool present = Config::rows_per_block == 1 || first_row + row_in_block < rows;
   const i64 r = present ? first_row + row_in_block : rows - 1;
   const RowSpan span(op.tensors.outputs[0].row(r), width);
@@ -66,7 +66,7 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
   const auto vector_of = [&](int chunk) { return chunk * kThreadsPerRow + thread; };
   const auto ahead_of = [](int chunk) { return chunk * kThreadsPerRow * kVec; };
   const auto edge_of = [&](int e) { return e * kThreadsPerRow + thread; };
-  // Chunks that every row fills, wherever it starts.
+  // Chunks that each row fills, wherever it starts.
   constexpr int kFull = Config::cols ? (static_cast<int>(Config::cols) - RowSpan::kMaxEdges) / kVec / kThreadsPerRow
                                      : kNeeded - (kRagged ? 2 : 1);
   const auto valid = valid_if<kVec, kHeld>([&](int k) {
@@ -74,7 +74,7 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
     return k / kVec < kFull || vector_of(k / kVec) < span.vectors();
   });
 
-  // Load. Every load is under way before the first is used.
+  // Issue all loads before the first use.
   Packed<T, kVec> loaded[Op::kInputs][kChunks];
   Packed<T, 1> loaded_edges[Op::kInputs][at_least_one(kEdges)];
 #pragma unroll
@@ -92,8 +92,8 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
     }
   }
 
-  // The tensors along the columns: now, so that their latency passes with that of the row, to registers or to shared
-  // memory, or later, when they are needed.
+  // Load the tensors along the columns: now, to registers or to shared memory, so that their latency overlaps the
+  // row's; or late, when they are needed.
   const Results results(op, r, column);
   typename Results::Along along[kAhead];
   const auto load_along = [&](int first) {
@@ -102,8 +102,8 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
       if (valid(chunk * kVec)) results.load_along(along[chunk - first], ahead_of(chunk));
     }
   };
-  // The same, but threads beyond the row load what its last vector needs: two tensors behind a condition the assembler
-  // moves down behind the wait for the row. A single one it leaves in place, and would move without the condition.
+  // Threads beyond the row load what its last vector needs: the assembler moves conditional loads of two tensors below
+  // the wait for the row. Conditional loads of one tensor it leaves in place; it would move unconditional ones.
   constexpr bool kUnasked = kInRegisters && kRagged && Op::kColumns > 1 && kLeastWidth >= RowSpan::kMaxEdges;
   const auto load_along_unasked = [&] {
 #pragma unroll
@@ -124,8 +124,8 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
     if (valid(kHeld + e)) Results::load_along_element(op, along_edges[e], span.edge_column(edge_of(e)));
   }
 
-  // A thread copies what it will read itself, which takes no barrier. It does so in a loop, even for a single vector:
-  // out of straight code the assembler moves loads that nothing waits for down behind the wait for the row.
+  // Copy them to shared memory. A thread reads only its own copies, so no barrier follows. The loop stays, even for a
+  // single vector: in straight code the assembler moves loads that nothing awaits below the wait for the row.
   using AlongVectors = typename Results::Reader::Vectors;
   const auto kept = [&](int chunk) {
     auto* const behind_partials =
@@ -133,7 +133,7 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
     return reinterpret_cast<AlongVectors*>(behind_partials) + chunk * Op::kColumns * kThreads + threadIdx.x;
   };
   if constexpr (kInShared) {
-    constexpr bool kFirstIsFull = !Config::cols && kFull > 0;  // a known width gains nothing by it
+    constexpr bool kFirstIsFull = !Config::cols && kFull > 0;  // no gain if the width is constant
 #pragma unroll 1
     for (int chunk = 0, i = ptx::opaque(thread); (kFirstIsFull && chunk == 0) || i < span.vectors();
          ++chunk, i += kThreadsPerRow) {
@@ -142,7 +142,7 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
     ptx::cp_async_commit();
   }
 
-  // The values, and the partial of the lanes that share the row.
+  // Compute the values, and the partial of the lanes that share the row.
   float values[kHeld + kEdges];
 #pragma unroll
   for (int chunk = 0; chunk < kChunks; ++chunk) values_of(op, loaded, chunk, values, chunk * kVec);
@@ -157,14 +157,14 @@ __device__ __forceinline__ void onchip(const Op& op, i64 rows, i64 cols) {
   for (int e = 0; e < kEdges; ++e) count += lanes_below(span.edges(), e * kThreadsPerRow);
   const Partial own = Statistics::template of_registers<kLanes>(values, valid, count);
 
-  // The partial of the row.
+  // Merge the row's partial.
   Partial* const slots = shared_storage<Partial>() + row_in_block * kWarpsPerRow;
   const Partial whole = merge_warps<Statistics, kWarpsPerRow>(own, slots, thread / kWarpSize);
   if (!present) return;
   const auto scale = op.template scale<true>(own, whole, width);
 
-  // Results: the edges, so that nothing of them takes registers any more, and the vectors, a few at a time. Where
-  // registers are no matter, what the vectors need is under way before the edges.
+  // Store the results: first the edges, to free their registers, then the vectors, a few at a time. If registers
+  // suffice, load the vectors' elements along the columns before the edges.
   constexpr bool kUnderWay = kLate && kChunks * Op::kColumns <= kAhead;
   if constexpr (kUnderWay) load_along(0);
 #pragma unroll

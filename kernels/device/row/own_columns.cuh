@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The columns of a thread that keeps them for several rows, of which all start equally far from a vector: of ragged
-// rows every kVec-th does. Where its vectors lie is found once, and the tensors along the columns are read and put
-// together once.
+// The columns of a thread that keeps them for several rows, all of which start equally far from a vector; of ragged
+// rows each kVec-th does. The thread's vectors are located once, and the tensors along the columns are read and
+// realigned once.
 //
 //   thread t of a block's row    vectors t, t + n, t + 2 n, … with n threads in all blocks of the row; `chunks` of them
-//   edges (span.cuh)             are the first block's
+//   edges (span.cuh)             in the row's first block
 //
-//   chunks   as many as hold a row, no more: all but the last are full, and of a ragged row all but the last two
+//   chunks   exactly as many as hold a row: all but the last are full, or all but the last two of a ragged row
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
@@ -21,7 +21,7 @@
 
 namespace tilewright::row {
 
-// The columns of a thread, where blocks have kThreadsPerRow threads for a row.
+// The columns of a thread in blocks with kThreadsPerRow threads per row.
 template <class Config, class Op, int kThreadsPerRow>
 class OwnColumns {
   using T = typename Op::T;
@@ -37,9 +37,9 @@ class OwnColumns {
   using RowSpan = SpanOf<Op, kVec, kRagged, int, kLeastWidth>;
   using Reader = RowReader<T, kVec, kRagged>;
   enum : int {
-    kEdges = ceil_div<int>(RowSpan::kMaxEdges, kThreadsPerRow),  // a thread's
+    kEdges = ceil_div<int>(RowSpan::kMaxEdges, kThreadsPerRow),  // per thread
     kHeld = kChunks * kVec,
-    // Chunks that every row fills, wherever it starts.
+    // Chunks that each row fills, wherever it starts.
     kSure = Config::cols ? (static_cast<int>(Config::cols) - RowSpan::kMaxEdges) / kVec / (kCluster * kThreadsPerRow)
                          : kChunks - 1 - Config::ragged,
   };
@@ -51,7 +51,7 @@ class OwnColumns {
   using Vectors = Packed<T, kVec>[Op::kInputs][kChunks];
   using Edges = Packed<T, 1>[Op::kInputs][at_least_one(kEdges)];
 
-  // For `thread` of the block of that rank in its cluster, and rows such as `row`.
+  // For `thread` of block `rank` in its cluster. `row` is one of its rows.
   __device__ __forceinline__ OwnColumns(const Op& op, i64 row, int width, int thread, int rank)
       : op_(op), width_(width), thread_(thread), rank_(rank), span_(op.tensors.outputs[0].row(row), width) {
     column_ = span_.column(rank * kThreadsPerRow + thread);
@@ -67,12 +67,12 @@ class OwnColumns {
   }
 
   __device__ __forceinline__ bool has(int chunk) const { return has_[chunk]; }
-  // A chunk's vector in row `r` of that input.
+  // The vector of `chunk` in row `r` of `input`.
   __device__ __forceinline__ const T* vector(int input, i64 r, int chunk) const {
     return op_.tensors.inputs[input].row(r) + column_ + chunk * kStride;
   }
 
-  // Loads row `r`, if it is there.
+  // Loads row `r` if `there`, else pads.
   __device__ __forceinline__ void load(i64 r, bool there, Vectors& to) const {
 #pragma unroll
     for (int input = 0; input < Op::kInputs; ++input) {
@@ -94,7 +94,7 @@ class OwnColumns {
     }
   }
 
-  // Loads the tensors along the columns; take_along() puts them together, and counts the lanes' elements of a row.
+  // Loads the tensors along the columns; take_along() realigns them and counts the lanes' elements of a row.
   __device__ __forceinline__ void load_along() {
 #pragma unroll
     for (int c = 0; c < Op::kColumns; ++c) {

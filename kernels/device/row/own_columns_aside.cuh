@@ -2,13 +2,13 @@
 #pragma once
 
 // The columns of a thread that keeps them for several ragged rows, with the tensors along the columns in shared memory:
-// registers are left for more rows, or for more warps. Takes the place of the general OwnColumns where it is included
-// and the config says `aside`.
+// registers remain for more rows, or for more warps. Replaces the general OwnColumns if this is included and the config
+// has `aside`.
 //
-//   shared   | what warps and blocks tell each other (held.cuh) | tensor 0: chunk 0, chunk 1 … | tensor 1: chunk 0 … |
-//   chunk    v0 v1 v2 …   vi is thread i's vector; it alone puts it together and reads it
-//   cluster  copies come asynchronously: vi has room for three halves, and becomes the first two of them
-//   edges    one a thread of the row's first block (span.cuh)
+//   shared   | exchange of warps and blocks (held.cuh) | tensor 0: chunk 0, chunk 1 … | tensor 1: chunk 0 … |
+//   chunk    v0 v1 v2 …   vi is thread i's vector, which thread i alone realigns and reads
+//   cluster  copies are asynchronous: vi has room for three halves, the first two of which then hold the vector
+//   edges    one per thread of the row's first block (span.cuh)
 
 #include "device/ptx/cp_async.cuh"
 #include "device/row/exchange.cuh"
@@ -39,7 +39,7 @@ requires(Config::aside == 1) class OwnColumns<Config, Op, kThreadsPerRow> {
     Packed<T, kVec / 2> halves[2];
   };
   enum : int {
-    // Chunks that every row fills, wherever it starts.
+    // Chunks that each row fills, wherever it starts.
     kSure = Config::cols ? (static_cast<int>(Config::cols) - RowSpan::kMaxEdges) / kStride : kChunks - 2,
   };
   static_assert(Config::ragged == 1, "weights of whole vectors need not be put together");
@@ -51,7 +51,7 @@ requires(Config::aside == 1) class OwnColumns<Config, Op, kThreadsPerRow> {
   using Vectors = Packed<T, kVec>[Op::kInputs][kChunks];
   using Edges = Packed<T, 1>[Op::kInputs][1];
 
-  // For `thread` of the block of that rank in its cluster, and rows such as `row`.
+  // For `thread` of block `rank` in its cluster. `row` is one of its rows.
   __device__ __forceinline__ OwnColumns(const Op& op, i64 row, int width, int thread, int rank)
       : op_(op), width_(width), thread_(thread), rank_(rank), span_(op.tensors.outputs[0].row(row), width) {
     column_ = span_.column(rank * kThreadsPerRow + thread);
@@ -63,7 +63,7 @@ requires(Config::aside == 1) class OwnColumns<Config, Op, kThreadsPerRow> {
     }
   }
 
-  // Loads row `r`, if it is there.
+  // Loads row `r` if `there`, else pads.
   __device__ __forceinline__ void load(i64 r, bool there, Vectors& to) const {
 #pragma unroll
     for (int input = 0; input < Op::kInputs; ++input) {
@@ -84,7 +84,7 @@ requires(Config::aside == 1) class OwnColumns<Config, Op, kThreadsPerRow> {
     }
   }
 
-  // The tensors along the columns, and how many elements of a row the lanes have together.
+  // Loads the tensors along the columns; take_along() realigns them and counts the lanes' elements of a row.
   __device__ __forceinline__ void load_along() {
 #pragma unroll
     for (int c = 0; c < Op::kColumns; ++c) {
@@ -199,7 +199,7 @@ requires(Config::aside == 1) class OwnColumns<Config, Op, kThreadsPerRow> {
   RowSpan span_;
   int column_, edge_column_, count_;
   bool has_[kChunks], has_edge_;
-  Arrived along_loaded_[Op::kColumns][kChunks];  // on their way to shared memory
+  Arrived along_loaded_[Op::kColumns][kChunks];  // on the way to shared memory
   T along_edge_[Op::kColumns];
 };
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A row that is gone through twice by the threads of a block: once for its statistics, once for its results. Thread t
-// has the vectors begin + t, begin + t + threads, … of both passes. A Source gives the vector `i` of input `k`: load(k,
-// i).
+// Two passes over a row by the threads of a block: one for its statistics, one for its results. In both, thread t takes
+// the vectors begin + t, begin + t + threads, … Source::load(k, i) gives vector `i` of input `k`.
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
@@ -21,7 +20,7 @@ struct Range {
   Index end;
 };
 
-// The thread's partial of the range, kUnroll vectors at a time.
+// The thread's partial of the range, `unroll` vectors at a time.
 template <class Config, class Op, class Index, class Source>
 __device__ __forceinline__ typename Op::Statistics::Partial first_pass(const Op& op, const Range<Index>& range,
                                                                        const Source& source) {
@@ -48,8 +47,8 @@ __device__ __forceinline__ typename Op::Statistics::Partial first_pass(const Op&
   return partial;
 }
 
-// The results of the range; `results` starts at the row's first vector. In place, a thread reads its vectors before it
-// writes them, and no other thread reads them.
+// Stores the results of the range; `results` starts at the row's first vector. In place works: a thread reads its
+// vectors before it writes them, and no other thread reads them.
 template <class Config, class Op, class Index, class Source, class Row, class Scale>
 __device__ __forceinline__ void second_pass(const Op& op, const Range<Index>& range, const Source& source,
                                             const Row& results, const Scale& scale) {
@@ -79,7 +78,7 @@ __device__ __forceinline__ void second_pass(const Op& op, const Range<Index>& ra
   }
 }
 
-// The edges of a row, thread t having the edges t, t + threads, …: loaded once, and kept for both passes.
+// The edges of a row, loaded once and kept for both passes: thread t has the edges t, t + threads, …
 template <class Config, class Op, class RowSpan>
 class Edges {
  public:
@@ -88,7 +87,7 @@ class Edges {
     kCount = ceil_div<int>(RowSpan::kMaxEdges, kThreads),
   };
 
-  // Loads those of row `r`, or none unless `present`.
+  // Loads the edges of row `r`, or none unless `present`.
   __device__ __forceinline__ Edges(const Op& op, i64 r, const RowSpan& span, bool present)
       : count_(present ? span.edges() : 0) {
 #pragma unroll

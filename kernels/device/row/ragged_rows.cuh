@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// As ring_rows.cuh, for dense rows that are not whole vectors. Rows that start equally far from a vector (of an odd
-// width every kVec-th) are those of one group of threads, which keeps its columns: where its vectors lie is found once,
-// and the weights there are read once, an element at a time.
+// Like ring_rows.cuh, for dense rows that are not whole vectors. A group of threads takes rows that start equally far
+// from a vector (each kVec-th of an odd width) and keeps its columns: its vectors are located once, and the weights
+// there are read once, an element at a time.
 //
 //   an odd width, vectors of 8, 2 groups of threads a block, 4 blocks
 //   row         0   1   2   3   4   5   6   7   8   9  10  11  …
@@ -11,14 +11,13 @@
 //   group       0   1   0   1   0   1   0   1   0   1   0   1
 //
 //   thread t of a row     vectors t, t + n, t + 2 n, … with n threads in all blocks of the row; `chunks` of them
-//   edges (span.cuh)      one a thread of the row's first block; they come to registers, a row ahead
-//   the first element     around which sums are taken where the op is centred, comes to all threads, a row ahead
+//   edges (span.cuh)      one per thread of the row's first block, loaded to registers a row ahead
+//   the first element     the shift of centred sums, loaded by all threads a row ahead
 //
-// Config: num_warps, rows_per_block, vec (16 bytes), chunks, stages, blocks; static_dims with cols; cluster. The grid
-// is of as many blocks as make a group's next row start like its last, or has a row for each group. Shared memory: what
-// warps and blocks tell each other, rounded up to 128 bytes, then the ring; behind the last row the sums of
-// rows_per_block groups. The op is that of ring_rows.cuh, its tensors at aligned addresses. sm_80 and later, clusters
-// sm_90.
+// Config: num_warps, rows_per_block, vec (16 bytes), chunks, stages, blocks; static_dims with cols; cluster. The number
+// of blocks makes a group's next row start like its last, or gives each group one row. Shared memory: the exchange of
+// warps and blocks, rounded up to 128 bytes, then the ring; after the last row, the sums of rows_per_block groups. The
+// op is that of ring_rows.cuh, its tensors at aligned addresses. sm_80 and later, clusters sm_90.
 
 #include "device/ptx/store_whole.cuh"
 #include "device/row/ring_rows.cuh"
@@ -84,7 +83,7 @@ class RaggedRows {
 
     int stage = 0;
     i64 turn = 0;
-    // All groups of a block go as far as the first, whose barriers are theirs, too.
+    // All groups of a block run as long as the first, whose barriers they share.
     for (i64 first = part_ * kRows; first < rows_; first += step_, ++turn) {
       const i64 r = begin_ + turn * step_;
       ptx::cp_async_wait<kStages - 1>();
@@ -111,7 +110,7 @@ class RaggedRows {
            ((stage * Op::kInputs + input) * kChunks + chunk) * kThreads + threadIdx.x;
   }
 
-  // Of row `r`, if there is one. This thread has read what the stage had.
+  // Starts the copies of row `r`, if there is one, into a stage that this thread has read.
   __device__ __forceinline__ void fetch(i64 r, int stage) const {
     if (r < rows_) {
 #pragma unroll
@@ -125,7 +124,7 @@ class RaggedRows {
     }
     ptx::cp_async_commit();
   }
-  // An edge that is not there adds nothing: it is the shift, with a gradient of 0.
+  // Loads the edge of row `r`. An absent edge adds nothing: it is the shift, with a gradient of 0.
   __device__ __forceinline__ void fetch_edges(i64 r) {
     const bool there = r < rows_;
     coming_shift_ = from_float<T>(0.0f);
@@ -173,7 +172,7 @@ class RaggedRows {
     to_float(weights_[chunk], weights);
   }
 
-  // What the warp knows of its row.
+  // The warp's sums of its row.
   __device__ __forceinline__ Partial sums_of(const Held& held, const float (&edges)[Op::kInputs], float shift) {
     if constexpr (sizeof(T) == 2) keep_narrow(weights_);
     Partial mine{};
@@ -226,7 +225,7 @@ class RaggedRows {
     if (r < rows_ && has_edge_) out[edge_column_] = from_float<T>(result);
   }
 
-  // What the block has of sums over rows: that of its groups, in their order.
+  // Writes the block's sums over rows: its groups' sums, added in order.
   __device__ __forceinline__ void leave_sums() {
     if (threadIdx.x == 0 && blockIdx.x == 0) *partials_.parts = parts_;
 #pragma unroll

@@ -4,8 +4,8 @@
 #include "device/config.cuh"
 
 // Sums in a reference, which is one kernel: many threads add to one output in fp64. An output is NaN before a reference
-// runs, and the first addition replaces it, so nothing need be cleared. The order of additions is open, and shows in
-// the last bits of fp64 alone.
+// runs, and the first addition replaces it, so nothing needs clearing. The order of additions is not fixed; it affects
+// only the last bits of fp64.
 
 namespace tilewright::row {
 

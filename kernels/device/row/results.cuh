@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The last step of every skeleton: values become results, which are stored.
+// The last step of all skeletons: values become results, which are stored.
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
@@ -10,13 +10,13 @@
 
 namespace tilewright::row {
 
-// The span of a row of `Op`, of kLeastWidth columns or more. Its inputs and outputs are aligned alike, its tensors
-// along the columns are not.
+// The span of a row of `Op` with at least kLeastWidth columns. Inputs and outputs are aligned alike, tensors along the
+// columns are not.
 template <class Op, int kVec, bool kRagged, class Index, int kLeastWidth = 0>
 using SpanOf = Span<kVec, kRagged, Index, kRagged && (Op::kColumns > 0) ? margin_of<kVec>() : 0, kLeastWidth>;
 
-// Where a thread reads along the columns of a row of `Op`, and writes. Vectors are named by how many elements, a
-// multiple of kVec, they lie ahead of the thread's first.
+// A thread's addresses in a row of `Op`: along the columns, and of the outputs. A vector is named by its distance from
+// the thread's first, in elements, a multiple of kVec.
 template <class Op, int kVec, bool kRagged>
 struct ResultRow {
   using T = typename Op::T;
@@ -24,11 +24,11 @@ struct ResultRow {
   Reader columns[at_least_one(Op::kColumns)];
   T* outputs[Op::kOutputs];
 
-  // Row `r` from `column` on, with the tensors along the columns from memory.
+  // Row `r` from `column` on; the tensors along the columns are in memory.
   __device__ __forceinline__ ResultRow(const Op& op, i64 r, i64 column)
       : ResultRow(op, r, column, op.tensors.columns) {}
 
-  // Row `r` from `column` on, with tensors along the columns from elsewhere.
+  // Row `r` from `column` on; the tensors along the columns are at `along`.
   __device__ __forceinline__ ResultRow(const Op& op, i64 r, i64 column,
                                        const T* const (&along)[at_least_one(Op::kColumns)]) {
 #pragma unroll
@@ -37,8 +37,8 @@ struct ResultRow {
     for (int o = 0; o < Op::kOutputs; ++o) outputs[o] = op.tensors.outputs[o].row(r) + column;
   }
 
-  // The elements along the columns of one vector. Load those of several vectors ahead of their stores: loads do not
-  // pass stores.
+  // The elements along the columns for one vector. Load them for several vectors before the stores: loads do not pass
+  // stores.
   struct Along {
     typename Reader::Vectors columns[at_least_one(Op::kColumns)];
   };
@@ -48,8 +48,8 @@ struct ResultRow {
     for (int c = 0; c < Op::kColumns; ++c) along.columns[c] = columns[c].load(ahead);
   }
 
-  // The same by way of shared memory, where the vectors of two tensors lie `stride` vectors apart: copies under way
-  // take no registers. They end with ptx::cp_async_wait.
+  // The same through shared memory, with the vectors of consecutive tensors `stride` vectors apart: copies in flight
+  // take no registers. ptx::cp_async_wait completes them.
   __device__ __forceinline__ void copy_along(typename Reader::Vectors* to, int stride, i64 ahead) const {
 #pragma unroll
     for (int c = 0; c < Op::kColumns; ++c) columns[c].copy(to + c * stride, ahead);
@@ -81,7 +81,7 @@ struct ResultRow {
     for (int c = 0; c < Op::kColumns; ++c) along.columns[c] = op.tensors.columns[c][column];
   }
 
-  // The element at `column` of row `r`.
+  // Stores the element at `column` of row `r`.
   template <bool kHeld, class Scale>
   __device__ static __forceinline__ void store_element(const Op& op, const Scale& scale, float value,
                                                        const AlongElement& loaded, i64 r, i64 column) {

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Row ops with a weight a column whose results need all inputs and a few sums over the row, and which leave sums over
-// all rows, a column each, as gradients do. A group of threads, of a block or of a cluster, has a row at a time, and
-// the same columns of each: sums over rows stay in registers, and leave the block once (column_sums.cuh adds them).
-// Rows are on their way to shared memory while others are worked on. A thread copies what it alone will read, which
-// needs no barrier.
+// Row ops with a weight per column whose results need all inputs and a few sums over the row, and which also sum over
+// all rows, per column, as gradients do. A group of threads of a block or a cluster takes a row at a time and keeps its
+// columns: sums over rows stay in registers and leave the block once (column_sums.cuh adds them). Rows travel to shared
+// memory while others are computed. A thread copies what it alone reads: no barrier.
 //
 //   stage 0   input 0: v0 v1 v2 …   input 1: v0 v1 v2 …        a ring of `stages` rows; vi is thread i's vector
 //   stage 1   input 0: v0 v1 v2 …   input 1: v0 v1 v2 …
 //
 // An op is a class with
 //
-//   T, kInputs                        element type; how many matrices it reads, beside one that it writes
-//   kCentred                          whether its sums are around a value of the row: its first element of input 0
-//   kValues, kSums                    how many sums over a row it needs, a power of two, and over rows it leaves
+//   T, kInputs                        element type; number of matrices read, beside one that is written
+//   kCentred                          whether the row's sums are around a shift: its first element of input 0
+//   kValues, kSums                    number of sums over a row, a power of two, and of sums over rows
 //   tensors                           RowTensors<T, kInputs, 1, 1>
-//   add(in, weight, shift, values)    what an element adds to the row's sums: nothing, where input 0 is the shift and
-//                                     the others are 0
-//   scale(values, shift, width)       what the results of a row share
-//   result(in, weight, scale, added)  the result of an element, and what it adds to the sums over rows
+//   add(in, weight, shift, values)    adds an element to the row's sums: nothing, if input 0 is the shift and the
+//                                     others are 0
+//   scale(values, shift, width)       the values that a row's results share
+//   result(in, weight, scale, added)  the result of an element; `added` receives its terms of the sums over rows
 //
 // An output may be an input: a thread writes only elements that it alone has read. sm_80 and later, clusters sm_90.
 
@@ -38,9 +37,9 @@
 
 namespace tilewright::row {
 
-// Sums of kCount values (a power of two) over kLanes neighbouring lanes. Halves of the lanes take over halves of the
-// values first, so that of four values over a warp 6 shuffles bring one to each lane, where a butterfly a value takes
-// 20. Lane i gets that of value i / (kLanes / kCount).
+// Sums of kCount values (a power of two) over kLanes neighbouring lanes. Halves of the lanes first take over halves of
+// the values: four values over a warp take 6 shuffles, where a butterfly per value takes 20. Lane i gets the sum of
+// value i / (kLanes / kCount).
 template <int kLanes, int kCount>
 __device__ __forceinline__ float sums_by_lanes(const float (&values)[kCount]) {
   static_assert(kLanes >= kCount, "a value is at least a lane's");
@@ -58,7 +57,7 @@ __device__ __forceinline__ float sums_by_lanes(const float (&values)[kCount]) {
   }
 }
 
-// Some sums over a row.
+// kCount sums over a row.
 template <int kCount>
 struct Sums {
   struct alignas(8) Partial {
@@ -77,7 +76,7 @@ struct Sums {
     }
     return all;
   }
-  // Adds up kSlots partials in shared memory, a power of two.
+  // Adds kSlots partials in shared memory, a power of two.
   template <int kSlots>
   __device__ static __forceinline__ Partial over_slots(const Partial* slots) {
     constexpr int kLanes = kSlots < kWarpSize ? kSlots : kWarpSize;
@@ -94,11 +93,11 @@ struct Sums {
 
 // The exchange of sums between the warps of a row, send before receive, for kGroups rows side by side in a block. In a
 // cluster each warp stores its sums into the shared memory of all blocks, where an mbarrier counts the bytes. A block
-// that has heard from all may end, since nothing is under way to it any more. Rows are numbered from 0.
+// that has received from all may end: nothing is in flight to it. Rows are numbered from 0.
 //
-// Rows use kRing slots in turn, and may be sent before the last one is received. A warp that sends row + 2 has received
-// the row, so each other warp has sent it, and has received row − 2. Unread slots are of row − 1 and later: 4 are
-// enough.
+// Rows use kRing slots in turn; a row may be sent before the last one is received. A warp that sends row + 2 has
+// received `row`, so all other warps have sent `row` and received row − 2. Unread slots are of row − 1 and later: 4
+// suffice.
 template <class RowSums, int kWarps, int kGroups, int kCluster>
 class RowTalk {
  public:
@@ -121,7 +120,7 @@ class RowTalk {
     }
   }
 
-  // All threads call; `mine` is the warp's.
+  // All threads call; `mine` is the warp's partial.
   __device__ __forceinline__ void send(const Partial& mine, i64 row) {
     const int slot = static_cast<int>(row % kRing);
     const int warp = static_cast<int>(threadIdx.x) / kWarpSize, lane = static_cast<int>(threadIdx.x) % kWarpSize;
@@ -169,11 +168,11 @@ class RowTalk {
   }
 
   Storage& storage_;
-  Partial own_;       // of a row that is a warp's, or part of one
+  Partial own_;       // if a row is one warp's, or part of one's
   bool met_ = false;  // whether all blocks of the cluster are known to run
 };
 
-// Makes the compiler widen values anew that are kept as they were loaded; it would keep all of them in fp32.
+// Makes the compiler widen narrow values again at each use; it would keep all of them in fp32.
 template <class T, int kVec, int kChunks>
 __device__ __forceinline__ void keep_narrow(Packed<T, kVec> (&vectors)[kChunks]) {
   struct Words {
@@ -189,11 +188,11 @@ __device__ __forceinline__ void keep_narrow(Packed<T, kVec> (&vectors)[kChunks])
 }
 
 // Config: num_warps, rows_per_block, batch, vec, chunks, stages, ahead, blocks; static_dims with cols; cluster. With
-// ahead=1 a row's sums are sent before the last row's are awaited, and its elements taken from shared memory twice.
-// Thread t of a row has its vectors t, t + cluster · threads_per_row, … (chunks of them), of `batch` rows at once,
-// whose sums go together. Shared memory: what warps and blocks tell each other, then, where sums are centred, the first
-// element of each row on its way for each group of lanes, both together rounded up to 128 bytes; then the ring. Behind
-// the last row the sums over rows of rows_per_block groups are there.
+// ahead=1 a row's sums are sent before the previous row's are received, and its elements are read from shared memory
+// twice. Thread t of a row takes the vectors t, t + cluster · threads_per_row, … (`chunks` of them) of `batch` rows at
+// once, whose sums go together. Shared memory: the exchange of warps and blocks, the first elements of rows in flight
+// for each group of lanes if sums are centred, both rounded up to 128 bytes; then the ring. After the last row: sums
+// over rows of rows_per_block groups.
 template <class Config, class Op>
 class RingRows {
   using T = typename Op::T;
@@ -219,8 +218,8 @@ class RingRows {
     kTalkBytes = static_cast<int>(sizeof(typename Talk::Storage)),
     kShiftBytes = Op::kCentred ? kStages * kBatch * kGroups * 4 : 0,
     kHeader = round_up<int>(kTalkBytes + kShiftBytes, 128),
-    // Where registers are left beside sums and what was loaded, weights are held in fp32, and then rows.
-    kWords = kChunks * kVec * static_cast<int>(sizeof(T)) / 4,  // of an input's vectors
+    // Registers left beside sums and loaded vectors hold weights in fp32, and then rows.
+    kWords = kChunks * kVec * static_cast<int>(sizeof(T)) / 4,  // of one input's vectors
     kRegisters = 65536 / (Config::blocks * kThreads) < 255 ? 65536 / (Config::blocks * kThreads) : 255,
     kLeft = kRegisters - 56 - Op::kSums * kChunks * kVec - (kBatch * Op::kInputs + 1) * kWords,
   };
@@ -229,7 +228,7 @@ class RingRows {
     kAhead = Config::ahead != 0,
     kWideWeights = kNarrow && kLeft >= kWords,
     kWideRows = !kAhead && kNarrow && kLeft >= (kBatch * Op::kInputs + 1) * kWords,
-    // Known to the compiler: every thread has all of its vectors.
+    // Known at compile time: each thread has all of its vectors.
     kFull = Config::cols == kCluster * kChunks * kThreadsPerRow * kVec,
   };
   static_assert(kThreads % kRows == 0 && kThreadsPerRow >= 4, "rows_per_block leaves a row 4 threads or more");
@@ -285,7 +284,7 @@ class RingRows {
     return reinterpret_cast<u32*>(shared_ + kTalkBytes) + (stage * kBatch + b) * kGroups + threadIdx.x / kLanes;
   }
 
-  // Starts the copies of row first + group and of batch - 1 more, into a stage that all lanes have read.
+  // Starts the copies of row first + group and the next batch - 1 rows, into a stage that all lanes have read.
   __device__ __forceinline__ void fetch(i64 first, int stage) {
     i64 row = first + group_;
 #pragma unroll
@@ -315,7 +314,7 @@ class RingRows {
     }
   }
 
-  // Weights that are not held in fp32 are widened anew behind this.
+  // Later uses widen the weights again, unless they are held in fp32.
   __device__ __forceinline__ void narrow_weights() {
     if constexpr (kNarrow && !kWideWeights) keep_narrow(weights_);
   }
@@ -335,14 +334,14 @@ class RingRows {
     return pack(zeros);
   }
 
-  // Waits for this thread's copies; where lanes share a first element, for those of the warp, of which one copied it.
+  // Waits for this thread's copies; if sums are centred, for all of the warp's: one lane copied the shift.
   template <int kGroupsLeft>
   __device__ static __forceinline__ void wait_for_rows() {
     ptx::cp_async_wait<kGroupsLeft>();
     if constexpr (Op::kCentred) __syncwarp();
   }
 
-  // Whether row `b` of the batch is there. With one row a block the first always is.
+  // Whether row `b` of the batch exists. With one row per block the first always does.
   __device__ __forceinline__ bool is_row(i64 first, int b) const {
     return (kRows == 1 && b == 0) || first + group_ + b * step_ < rows_;
   }
@@ -367,7 +366,7 @@ class RingRows {
     }
   }
 
-  // The warp's sums of rows.
+  // The warp's sums of its rows.
   __device__ __forceinline__ Partial sums_of(const Held& held, const float (&shifts)[kBatch]) {
     narrow_weights();
     Partial mine{};
@@ -475,7 +474,7 @@ class RingRows {
     }
   }
 
-  // Writes the block's sums over rows: those of its groups, in their order.
+  // Writes the block's sums over rows: its groups' sums, added in order.
   __device__ __forceinline__ void leave_sums() {
     if (threadIdx.x == 0 && blockIdx.x == 0) *partials_.parts = parts_;
 #pragma unroll

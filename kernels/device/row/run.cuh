@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A row op by the skeleton that the config's implementation is named for; tensors.cuh says what an op must have.
+// Runs a row op by the skeleton that names the config's implementation; tensors.cuh has the contract of an op.
 
 #include "device/config.cuh"
 #include "device/row/onchip.cuh"
@@ -10,7 +10,7 @@
 
 namespace tilewright::row {
 
-// How many blocks an SM should hold, where the config says how many warps, for __launch_bounds__.
+// Blocks per SM for __launch_bounds__, from the config's warps per SM.
 template <class Config>
 __device__ constexpr int blocks_per_sm() {
   if constexpr (requires { Config::warps_per_sm; }) {

@@ -6,16 +6,16 @@
 //   row of y    | e e | v v v v | v v v v | v v v v | e |    edges 0, 1: before the first vector; 2: behind the last
 //   aligned     …     ^         ^         ^         ^
 //
-// The vectors are placed for the tensor that is written; other tensors hold the same columns at addresses that need not
-// be aligned (device/unaligned.cuh), and kMargin elements beside a vector, which are read with it there, lie in the
-// row, too. Where every row starts and ends on a vector (kRagged = false) there are no edges.
+// Vectors are placed for the tensor that is written. Other tensors hold the same columns at addresses that need not be
+// aligned (device/unaligned.cuh); kMargin elements on either side of a vector, read with it there, lie in the row too.
+// If all rows start and end on a vector (kRagged = false), there are no edges.
 
 #include "device/config.cuh"
 #include "device/unaligned.cuh"
 
 namespace tilewright::row {
 
-// A row has kLeastWidth columns or more. Where these are as many as the most edges, no test asks whether there are
+// A row has at least kLeastWidth columns. If these are as many as the most edges, no test asks whether there are
 // vectors: it would cost a kernel that holds its row dozens of registers.
 template <int kVec, bool kRagged, class Index, int kMargin = 0, int kLeastWidth = 0>
 class Span {
@@ -58,8 +58,8 @@ class Span {
   int edges_;
 };
 
-// A row that is read by the vectors of a span: a row of a matrix, or a tensor along the columns such as a weight. All
-// of its vectors lie equally far from an aligned address.
+// A row read by the vectors of a span: a row of a matrix, or a tensor along the columns such as a weight. All of its
+// vectors lie equally far from an aligned address.
 template <class T, int kVec, bool kRagged, Load How = Load::kDefault>
 class RowReader {
  public:
@@ -70,16 +70,16 @@ class RowReader {
   // Reads the vectors at `begin`, `begin` + kVec, …
   __device__ __forceinline__ explicit RowReader(const T* begin) : skew_(begin), aligned_(skew_.aligned(begin)) {}
 
-  // Starts to load the vector that lies `ahead` elements, a multiple of kVec, behind the first.
+  // Starts to load the vector `ahead` elements, a multiple of kVec, behind the first.
   __device__ __forceinline__ Vectors load(i64 ahead) const { return skew_.template load<How>(aligned_ + ahead); }
   // Starts to copy that vector to shared memory.
   __device__ __forceinline__ void copy(Vectors* to, i64 ahead) const { skew_.copy(to, aligned_ + ahead); }
-  // That vector, when it has arrived.
+  // That vector, once it has arrived.
   __device__ __forceinline__ Packed<T, kVec> take(const Vectors& from) const { return skew_.take(from); }
 
  private:
   Skew<T, kVec, !kRagged> skew_;
-  const T* aligned_;  // what the first vector is named by
+  const T* aligned_;  // names the first vector
 };
 
 }  // namespace tilewright::row

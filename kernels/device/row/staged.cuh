@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The skeleton of a row op whose rows live in shared memory, brought there by asynchronous copies and gone through
-// twice. Registers hold next to nothing, so that many bytes are under way on each SM.
+// The skeleton of a row op whose rows live in shared memory: asynchronous copies fill it, two passes read it. Registers
+// hold next to nothing, so many bytes are in flight on each SM.
 //
 //   Config    num_warps, vec (16 bytes), unroll, ragged, bulk, stages; cluster if rows are split; static_dims with cols
-//   bulk      1: one thread starts bulk copies (sm_90); 0: each thread copies what it will read, by cp.async (sm_80)
-//   stages    1: a block a row. 3 or more: resident blocks go through rows in a ring of stages, and keep the tensors
-//             along the columns in shared memory, too
-//   cluster   a row is split over so many blocks, which exchange their statistics (sm_90)
+//   bulk      1: one thread starts bulk copies (sm_90); 0: each thread copies what it reads, by cp.async (sm_80)
+//   stages    1: a block per row. 3 or more: resident blocks take rows through a ring of stages, and keep the tensors
+//             along the columns in shared memory too
+//   cluster   a row is split over `cluster` blocks, which exchange their statistics (sm_90)
 //   shared    | Header … 2048 | stage 0: input 0, input 1 … | stage 1 … | columns      each part padded to 128 bytes
 //
-// Tensors whose rows are not aligned alike go the slow way (by_elements.cuh).
+// Tensors whose rows are aligned differently go by elements (by_elements.cuh).
 
 #include "device/config.cuh"
 #include "device/ptx/bulk_copy.cuh"
@@ -92,7 +92,7 @@ class Staged {
   static_assert(sizeof(Header) <= kHeaderBytes, "barriers and partials fit in front of the rows");
   static_assert(kStages != 2, "a ring has the row that is written, the row that is read and one or more under way");
 
-  // The inputs of this block's share of a row, from shared memory.
+  // The inputs of this block's share of a row, in shared memory.
   struct Source {
     const unsigned char* stage;
     int input_bytes;
@@ -115,7 +115,7 @@ class Staged {
     return {span, range, Source{stage_storage(stage), input_bytes(), begin}};
   }
 
-  // Works on one row.
+  // Processes one row.
   __device__ __forceinline__ void one_row(i64 r) {
     fetch(r, 0);
     const Row own = row(r, 0);
@@ -127,8 +127,8 @@ class Staged {
     write(r, own, edges, mine, whole, Results(op_, r, own.span.column(0)));
   }
 
-  // Works on the rows first, first + step, … While a row's statistics travel, the next row has its first pass, and
-  // copies of later ones are under way.
+  // Processes the rows first, first + step, … While a row's statistics travel, the next row has its first pass and
+  // later rows are in flight.
   __device__ __forceinline__ void ring(i64 first, i64 step) {
     for (int stage = 0; stage < kStages; ++stage) fetch(first + stage * step, stage);
     const Along along(op_, storage_ + kHeaderBytes + kStages * stage_bytes(), rank_ * each_, each_, width_, thread_);
@@ -166,9 +166,9 @@ class Staged {
     }
   }
 
-  // The tensors along the columns: those of the block's vectors, and of one more, into which ragged rows reach.
+  // The tensors along the columns, for the block's vectors and the two behind, into which ragged rows reach.
   struct Along {
-    const T* bases[at_least_one(Op::kColumns)];  // as if the whole tensor lay there
+    const T* bases[at_least_one(Op::kColumns)];  // indexed by columns of the whole tensor
 
     __device__ __forceinline__ Along(const Op& op, unsigned char* storage, int first_vector, int vectors, int cols,
                                      int thread) {
@@ -192,7 +192,7 @@ class Staged {
     return storage_ + kHeaderBytes + stage * stage_bytes();
   }
 
-  // Makes the barriers, which the asynchronous copies and the other blocks of the cluster must see.
+  // Initialises the barriers and publishes them to the asynchronous copies and the cluster.
   __device__ __forceinline__ void init() {
     if constexpr (kBulk || kCluster > 1) {
       if (thread_ == 0) {
@@ -230,7 +230,7 @@ class Staged {
     }
   }
 
-  // Waits until the copies of a stage have landed. A thread alone reads what it copied itself.
+  // Waits for the copies of a stage. With cp.async a thread reads only its own copies.
   __device__ __forceinline__ void wait(int stage, u32 phase) {
     if constexpr (kBulk) {
       ptx::mbarrier_wait(&header_.full[stage], phase);
@@ -246,7 +246,7 @@ class Staged {
     return Statistics::template over_lanes<kWarpSize>(mine);
   }
 
-  // Pass two: results.
+  // Pass two: store the results.
   __device__ __forceinline__ void write(i64 r, const Row& own, const RowEdges& edges, const Partial& mine,
                                         const Partial& whole, const Results& results) const {
     const auto scale = op_.template scale<false>(mine, whole, width_);
@@ -259,7 +259,7 @@ class Staged {
   int width_;
   int thread_;
   int rank_;
-  int each_;  // vectors of a row that are a block's
+  int each_;  // vectors of a row per block
   unsigned char* storage_;
   Header& header_;
   RowExchange exchange_;

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Statistics of a row, gathered by many threads. Each is a class with a Partial, what is known of some of the elements,
-// and
+// Statistics of a row, gathered by many threads: classes with a Partial, the statistics of some of the elements, and
 //
 //   nothing()                           of no elements
 //   of_registers<kLanes>(v, valid, n)   of the values v[] of kLanes neighbouring lanes, n of them valid in all; the
 //                                       same in all lanes; may change v
-//   add(partial, v, valid)              takes in more values of one thread; may change v
-//   over_lanes<kLanes>(partial)         of kLanes neighbouring lanes, from that of each; the same in all of them
+//   add(partial, v, valid)              adds more values of one thread; may change v
+//   over_lanes<kLanes>(partial)         merges the partials of kLanes neighbouring lanes; the same in all of them
 //
-// valid(k) says whether v[k] is an element of the row; those that are not hold the op's pad(). This file has that, and
-// the step from warps to a block; exchange.cuh has the one from blocks to a cluster.
+// valid(k) says whether v[k] is an element of the row; other values are the op's pad(). This file has Valid and the
+// merge of a block's warps; exchange.cuh merges the blocks of a cluster.
 
 #include "device/config.cuh"
 
 namespace tilewright::row {
 
-// Which values are elements. The first kGrouped are so, or not, kGroup at a time: they come from vectors.
+// Tells which values are elements. The first kGrouped come from vectors: kGroup at a time are valid, or are not.
 template <int kGroup, int kGrouped, class Test>
 class Valid {
  public:
@@ -34,13 +33,13 @@ __device__ __forceinline__ Valid<kGroup, kGrouped, Test> valid_if(Test test) {
   return Valid<kGroup, kGrouped, Test>(test);
 }
 
-// Merges kCount partials in shared memory, a power of two: each lane takes one.
+// Merges kCount partials in shared memory, a power of two, one per lane.
 template <class Statistics, int kCount>
 __device__ __forceinline__ typename Statistics::Partial over_slots(const typename Statistics::Partial* slots) {
   return Statistics::template over_lanes<kCount>(slots[threadIdx.x % kCount]);
 }
 
-// Merges the partials of the kWarps warps that share a row; `slots` has an entry for each. Every thread of the block
+// Merges the partials of the kWarps warps that share a row; `slots` has an entry for each. All threads of the block
 // must call.
 template <class Statistics, int kWarps>
 __device__ __forceinline__ typename Statistics::Partial merge_warps(typename Statistics::Partial mine,

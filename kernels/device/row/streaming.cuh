@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The skeleton of a row op for rows of any width: a block a row, which is read twice from memory.
+// The skeleton of a row op for rows of any width: a block per row, which it reads twice from memory.
 //
 //   Config   num_warps, vec, unroll, ragged
 //   shared   2 × num_warps partials; sm_80 and later
@@ -28,7 +28,7 @@ __device__ __forceinline__ void streaming(const Op& op, i64 rows, i64 cols) {
   using Results = ResultRow<Op, kVec, kRagged>;
   static_assert(kVec * sizeof(T) <= 16, "a vector has at most 16 bytes");
 
-  // The inputs of a row, from memory.
+  // The inputs of a row, in memory.
   struct Source {
     const T* vectors[Op::kInputs];
     __device__ __forceinline__ Packed<T, kVec> load(int input, i64 i) const {
@@ -53,7 +53,7 @@ __device__ __forceinline__ void streaming(const Op& op, i64 rows, i64 cols) {
     }
     const Edges<Config, Op, RowSpan> edges(op, r, span, true);
 
-    // Pass one: the partial of the row. Neighbouring rows have different slots, so that one barrier is enough.
+    // Pass one: gather the row's partial. Consecutive rows use different slots, so one barrier suffices.
     Partial mine = first_pass<Config>(op, whole_row, source);
     edges.first_pass(mine);
     mine = Statistics::template over_lanes<kWarpSize>(mine);
@@ -61,7 +61,7 @@ __device__ __forceinline__ void streaming(const Op& op, i64 rows, i64 cols) {
     const Partial whole = merge_warps<Statistics, Config::num_warps>(mine, slots, warp);
     const auto scale = op.template scale<false>(mine, whole, cols);
 
-    // Pass two: results.
+    // Pass two: store the results.
     second_pass<Config>(op, whole_row, source, Results(op, r, span.column(0)), scale);
     edges.template second_pass<Results>(op, r, scale, span);
   }

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What a row op is to the skeletons of this folder (onchip, staged, streaming): a class with these members.
+// The contract of a row op for the skeletons of this folder (onchip, staged, streaming): a class with these members.
 //
-//   T, kInputs, kColumns, kOutputs   element type; matrices it reads, tensors along the columns, matrices it writes
+//   T, kInputs, kColumns, kOutputs   element type; number of matrices read, tensors along the columns, matrices written
 //   tensors                          RowTensors<T, kInputs, kColumns, kOutputs>
-//   Statistics                       its statistics of a row (statistics.cuh), such as moments.cuh or mean_square.cuh
-//   pad()                            an element of the first input whose value, with 0 for the other inputs, counts for
-//                                    nothing in the statistics
+//   Statistics                       the statistics of a row (statistics.cuh), such as moments.cuh or mean_square.cuh
+//   pad()                            an element of input 0 that, with 0 for the other inputs, adds nothing to the
+//                                    statistics
 //   value(in)                        the value of one element, from the elements of the inputs
-//   scale<kHeld>(own, whole, width)  what the results of a row share, from its statistics; `own` is those of the lanes
-//   results<kHeld>(values, scale, columns, out)   some neighbouring elements of each output: out[kOutputs][kCount]
+//   scale<kHeld>(own, whole, width)  the values that a row's results share; `own` is the partial of the lanes
+//   results<kHeld>(values, scale, columns, out)   neighbouring elements of each output: out[kOutputs][kCount]
 //
-// kHeld says that the values were held in registers, where the statistics may have changed them, and not computed
-// again.
+// kHeld: the values stayed in registers, where the statistics may have changed them, and are not computed again.
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
@@ -21,7 +20,7 @@
 
 namespace tilewright::row {
 
-// A matrix with rows of `pitch` elements, of which the first `cols` count.
+// A matrix whose rows start `pitch` elements apart.
 template <class T>
 struct Matrix {
   T* base;
@@ -30,7 +29,7 @@ struct Matrix {
   __device__ __forceinline__ T* row(i64 r) const { return base + r * pitch; }
 };
 
-// A matrix argument whose op has an attribute `pitch`: `pitch` counts where that is "strided", else rows are dense.
+// A matrix argument of an op with an attribute `pitch`: if it is "strided", `pitch` counts, else rows are dense.
 template <class Config, class T>
 __device__ __forceinline__ Matrix<T> matrix(T* base, i64 pitch, i64 cols) {
   const i64 width = Config::cols ? Config::cols : cols;
@@ -46,7 +45,7 @@ struct RowTensors {
   Matrix<T> outputs[kOutputs];
 };
 
-// A vector of input `input` that counts for nothing.
+// A vector of input `input` that adds nothing to the statistics.
 template <class Op, int kVec>
 __device__ __forceinline__ Packed<typename Op::T, kVec> pad_of(int input) {
   Vector<typename Op::T, kVec> pad;
@@ -55,8 +54,7 @@ __device__ __forceinline__ Packed<typename Op::T, kVec> pad_of(int input) {
   return pack(pad);
 }
 
-// The values of the elements of one vector, number `i` of those that were loaded of each input, into `values` from
-// index `at` on.
+// Computes the values of vector `i` of the loaded inputs into `values`, from index `at` on.
 template <class Op, int kVec, int kVectors, int kCount>
 __device__ __forceinline__ void values_of(const Op& op,
                                           const Packed<typename Op::T, kVec> (&loaded)[Op::kInputs][kVectors], int i,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The exchange of a row's partials between the warps of a cluster, without a barrier of a block: send(partial, row),
-// other work, then receive(row), which gives each thread the partial of all. Each warp stores its partial into the
-// shared memory of all blocks, where an mbarrier counts the bytes. Rows are numbered from 0. A block that has heard
-// from all may end, since nothing is under way to it any more.
+// The exchange of a row's partials between the warps of a cluster, without a block barrier: send(partial, row), other
+// work, then receive(row), which gives each thread the merged partial. Each warp stores its partial into the shared
+// memory of all blocks, where an mbarrier counts the bytes. Rows are numbered from 0. A block that has received from
+// all may end: nothing is in flight to it.
 //
-// Rows use four slots in turn, which are enough where a warp sends at most one row before it receives the last
+// Rows use four slots in turn, which suffice if a warp sends at most one row before it receives the last
 // (exchange.cuh).
 
 #include "device/config.cuh"
@@ -30,13 +30,13 @@ class WarpTalk {
 
   __device__ __forceinline__ explicit WarpTalk(Storage& storage) : storage_(storage), met_(false) {}
 
-  // One thread calls, before the fence and the barrier that make mbarriers known.
+  // One thread calls, before the fence and the barrier that publish the mbarriers.
   __device__ __forceinline__ void init() {
 #pragma unroll
     for (int slot = 0; slot < kRing; ++slot) ptx::mbarrier_init(&storage_.arrived[slot], 1);
   }
 
-  // All threads call, after that. Work before the first send hides the wait for the other blocks.
+  // All threads call, after that barrier. Work before the first send hides the wait for the other blocks.
   __device__ __forceinline__ void prepare() { ptx::cluster_arrive(); }
 
   // All threads call; `mine` is the warp's partial.

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Row ops whose results need all of their inputs and one sum over the row, as gradients do. A class with
+// Row ops whose results need all inputs and one sum over the row, as gradients do. An op is a class with
 //
-//   T, kInputs, kOutputs   element type; how many matrices it reads and writes
+//   T, kInputs, kOutputs   element type; number of matrices read and written
 //   tensors                RowTensors<T, kInputs, 0, kOutputs>
-//   term(in)               what an element adds to the row's sum, from those of the inputs; of zeros it is 0
-//   scale(sum, width)      what the results of a row share
-//   results(in, scale, out)   an element of each output
+//   term(in)               an element's term of the row's sum; 0 if all inputs are 0
+//   scale(sum, width)      the values that a row's results share
+//   results(in, scale, out)   one element of each output
 //
-// and two skeletons, both in fp32, for any width, address and pitch; sm_80 and later:
+// Two skeletons in fp32, for any width, address and pitch; sm_80 and later:
 //
-//   resident   a row stays in registers as it was loaded (in 16 bits, where its elements have these): read once
-//   reread     a block a row, which is read twice from memory
+//   resident   a row stays in registers as it was loaded (16-bit elements in 16 bits): read once
+//   reread     a block per row, which it reads twice from memory
 //
 // An output may be an input: a thread writes only elements that it alone reads.
 
@@ -28,7 +28,7 @@
 
 namespace tilewright::row {
 
-// Of a row's terms: a statistics class (statistics.cuh).
+// The sum of a row's terms: a statistics class (statistics.cuh).
 struct TermSum {
   struct alignas(8) Partial {
     float sum;
@@ -96,8 +96,8 @@ __device__ __forceinline__ void store_results(const Op& op, const InputVectors<O
   }
 }
 
-// Works on a row by all threads of a block: the vectors of `span`, and single elements for the rest. `slots` are
-// num_warps partials, others than those of the row before.
+// Processes a row by all threads of a block: the vectors of `span`, and single elements for the rest. `slots` are
+// num_warps partials, other than the previous row's.
 template <class Config, int kUnroll, class Op, class RowSpan>
 __device__ __forceinline__ void reread_row(const Op& op, const RowSpan& span, i64 r, i64 cols,
                                            TermSum::Partial* slots) {
@@ -136,7 +136,7 @@ __device__ __forceinline__ void reread_row(const Op& op, const RowSpan& span, i6
   for_edges([&](const auto& loaded, i64 column) { store_results<Op, 1>(op, loaded, scale, r, column); });
 }
 
-// A row without vectors: for tensors whose rows are not aligned alike.
+// A row without vectors, for tensors whose rows are aligned differently.
 struct NoVectors {
   __device__ __forceinline__ i64 vectors() const { return 0; }
   __device__ __forceinline__ i64 column(i64) const { return 0; }
@@ -161,7 +161,7 @@ __device__ __forceinline__ void reread(const Op& op, i64 rows, i64 cols) {
 }
 
 // Config: num_warps, rows_per_block, vec, chunks, ragged; static_dims with cols. Thread t of a row holds its vectors t,
-// t + threads_per_row, … (chunks of them), and of a ragged row edge t, too. Shared memory: 2 × num_warps partials.
+// t + threads_per_row, … (`chunks` of them), and edge t of a ragged row. Shared memory: 2 × num_warps partials.
 template <class Config, class Op>
 __device__ __forceinline__ void resident(const Op& op, i64 rows, i64 cols) {
   using T = typename Op::T;
@@ -171,7 +171,7 @@ __device__ __forceinline__ void resident(const Op& op, i64 rows, i64 cols) {
   constexpr int kLanes = kThreadsPerRow < kWarpSize ? kThreadsPerRow : kWarpSize;
   constexpr int kWarpsPerRow = kThreadsPerRow / kLanes;
   using RowSpan = Span<kVec, kRagged, int>;
-  constexpr int kEdges = ceil_div<int>(RowSpan::kMaxEdges, kThreadsPerRow);  // a thread's
+  constexpr int kEdges = ceil_div<int>(RowSpan::kMaxEdges, kThreadsPerRow);  // per thread
   static_assert(kVec * sizeof(T) <= 16, "a vector has at most 16 bytes");
   static_assert(Config::num_warps * kWarpSize % Config::rows_per_block == 0, "rows_per_block must divide the threads");
   static_assert(kThreadsPerRow >= 4, "a row needs 4 threads or more");
@@ -187,7 +187,7 @@ __device__ __forceinline__ void resident(const Op& op, i64 rows, i64 cols) {
     return;
   }
 
-  // The last block may have fewer rows: there some threads work on the last row once more, but do not write it.
+  // In a partial last block some threads recompute the last row, but do not write it.
   const int thread = static_cast<int>(threadIdx.x % u32{kThreadsPerRow});
   const int row_in_block = static_cast<int>(threadIdx.x / u32{kThreadsPerRow});
   const bool present = first_row + row_in_block < rows;
@@ -196,7 +196,7 @@ __device__ __forceinline__ void resident(const Op& op, i64 rows, i64 cols) {
   const auto vector_of = [&](int chunk) { return chunk * kThreadsPerRow + thread; };
   const auto edge_of = [&](int e) { return e * kThreadsPerRow + thread; };
 
-  // Load. Every load is under way before the first is used.
+  // Issue all loads before the first use.
   InputVectors<Op, kVec> loaded[Config::chunks];
   InputVectors<Op, 1> edges[at_least_one(kEdges)];
 #pragma unroll
@@ -210,7 +210,7 @@ __device__ __forceinline__ void resident(const Op& op, i64 rows, i64 cols) {
     if (edge_of(e) < span.edges()) load_inputs<Op, 1>(op, r, span.edge_column(edge_of(e)), edges[e]);
   }
 
-  // The row's sum.
+  // Sum the row's terms.
   float sums[2] = {};
 #pragma unroll
   for (int chunk = 0; chunk < Config::chunks; ++chunk) add_terms<Op, kVec>(op, loaded[chunk], sums);
@@ -222,7 +222,7 @@ __device__ __forceinline__ void resident(const Op& op, i64 rows, i64 cols) {
   if (!present) return;
   const auto scale = op.scale(sum, width);
 
-  // Results.
+  // Store the results.
 #pragma unroll
   for (int chunk = 0; chunk < Config::chunks; ++chunk) {
     const int i = vector_of(chunk);

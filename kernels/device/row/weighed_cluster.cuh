@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// `cluster`, a third skeleton for the ops of weighed.cuh. The blocks of a cluster share a row, and each thread holds a
-// part of it in registers as it was loaded, so that rows that one block cannot hold are read once, too. Its space is in
-// weighed_cluster.toml beside it. sm_90 and later.
+// `cluster`, a third skeleton for the ops of weighed.cuh: the blocks of a cluster share a row, and each thread holds
+// its part in registers as it was loaded, so rows that one block cannot hold are read once too. weighed_cluster.toml
+// beside it has the space. sm_90 and later.
 
 #include "device/ptx/fence.cuh"
 #include "device/row/exchange.cuh"
@@ -11,8 +11,8 @@
 
 namespace tilewright::row {
 
-// Config: num_warps, vec, chunks, cluster; static_dims with cols. Thread t of the cluster's holds the row's vectors t,
-// t + threads, … (chunks of them). A row is whole vectors at vector-aligned addresses. Shared memory: an exchange's.
+// Config: num_warps, vec, chunks, cluster; static_dims with cols. Thread t of the cluster holds the row's vectors t, t
+// + threads, … (`chunks` of them). Rows are whole vectors at vector-aligned addresses. Shared memory: an exchange.
 template <class Config, class Op>
 __device__ __forceinline__ void weighed_cluster(const Op& op, i64 cols) {
   constexpr int kVec = Config::vec, kCluster = Config::cluster, kChunks = Config::chunks;
@@ -32,7 +32,7 @@ __device__ __forceinline__ void weighed_cluster(const Op& op, i64 cols) {
   __syncthreads();
   exchange.prepare();
 
-  // Load. Every load is under way before the first is used.
+  // Issue all loads before the first use.
   const auto column_of = [&](int chunk) { return (i64{chunk} * kThreads + thread) * kVec; };
   InputVectors<Op, kVec> loaded[kChunks];
 #pragma unroll
@@ -41,14 +41,14 @@ __device__ __forceinline__ void weighed_cluster(const Op& op, i64 cols) {
     if (column_of(chunk) < width) load_inputs<Op, kVec>(op, r, column_of(chunk), loaded[chunk]);
   }
 
-  // The row's sum.
+  // Sum the row's terms.
   float sums[2] = {};
 #pragma unroll
   for (int chunk = 0; chunk < kChunks; ++chunk) add_terms<Op, kVec>(op, loaded[chunk], sums);
   exchange.send(TermSum::over_lanes<kWarpSize>({sums[0] + sums[1]}), 0);
   const auto scale = op.scale(exchange.receive(0).sum, width);
 
-  // Results.
+  // Store the results.
 #pragma unroll
   for (int chunk = 0; chunk < kChunks; ++chunk) {
     if (column_of(chunk) < width) store_results<Op, kVec>(op, loaded[chunk], scale, r, column_of(chunk));

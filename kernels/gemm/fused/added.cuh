@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The sums of the norms behind a gemm, s = a · bᵀ + bias + residual, and the norm of s's rows as a kernel behind them,
-// which may start while they end and then waits for them.
+// s = a · bᵀ + bias + residual, the sums of the norms behind a gemm, and the norm of s's rows as a second kernel, which
+// may start before the first ends and then waits for it.
 
 #include "config.cuh"
 #include "device/ptx/grid_dependency.cuh"
@@ -12,7 +12,7 @@
 
 namespace tilewright::gemm {
 
-// What gemm computes with a residual.
+// gemm with a residual and without activation.
 template <class Config>
 struct Added : Linear<Config> {
   static constexpr Name act{"none"}, residual{"yes"};
@@ -29,13 +29,13 @@ __device__ __forceinline__ void wait_for_sums() {
 #endif
 }
 
-// How the rows are read, by Config::norm:
+// How rows are read, by Config::norm:
 //
-//   0             256 threads a row, twice: any width and address
-//   4             a warp a row, into registers: 1 to 4 vectors a lane
-//   10, 12, 16    128 threads a row, into registers: 2, up to 4, or up to 8 vectors a thread
+//   0             256 threads per row, two passes: any width and address
+//   4             a warp per row, in registers: 1 to 4 vectors a lane
+//   10, 12, 16    128 threads per row, in registers: 2, up to 4, or up to 8 vectors a thread
 //
-// A binary serves all widths of its line, so that few of them serve all widths.
+// One binary serves all widths of its line, so few binaries serve all widths.
 template <class Config, int kChunks = 1>
 struct RowsOf {
   using dtype = typename Config::dtype;
@@ -54,7 +54,7 @@ struct RowsOf {
   static constexpr long long cols = 0;
 };
 
-// Rows in registers, in as many vectors as hold one.
+// Rows in registers, in the fewest vectors that hold one.
 template <class Config, int kChunks, class Op>
 __device__ __forceinline__ void rows_onchip(const Op& op, i64 rows, i64 cols) {
   using Rows = RowsOf<Config, kChunks>;
@@ -65,8 +65,8 @@ __device__ __forceinline__ void rows_onchip(const Op& op, i64 rows, i64 cols) {
   row::onchip<Rows>(op, rows, cols);
 }
 
-// y = norm(s), the last rows first: those that L2 has. `Statistics` says which norm (device/row/norm.cuh); only one has
-// a bias.
+// y = norm(s), the last rows first: L2 still has them. `Statistics` selects the norm (device/row/norm.cuh); only the
+// layer norm has a bias.
 template <class Config, class Statistics>
 __device__ __forceinline__ void norm_rows(const typename Config::dtype* s, const typename Config::dtype* weight,
                                           const typename Config::dtype* norm_bias, typename Config::dtype* y, float eps,

@@ -7,7 +7,7 @@
 
 namespace tilewright::gemm {
 
-// Asks L2 for a line of each tensor, in some of the blocks.
+// Prefetches a line of each tensor into L2, one line per block.
 template <class T>
 __device__ __forceinline__ void ask_for_columns(const T* weight, const T* norm_bias, i64 n) {
   constexpr i64 kLine = 128 / sizeof(T);
@@ -19,8 +19,8 @@ __device__ __forceinline__ void ask_for_columns(const T* weight, const T* norm_b
 
 }  // namespace tilewright::gemm
 
-// s = a · bᵀ + bias + residual as added_wgmma.cuh has it, for rows so few that the norm behind would wait for its
-// weights: L2 is asked for them, and for what the norm adds where that is another tensor.
+// s = a · bᵀ + bias + residual as in added_wgmma.cuh, for so few rows that the norm behind would wait for its weights:
+// they, and the norm's bias if it is another tensor, are prefetched into L2.
 template <class Config>
 __global__ void __launch_bounds__(
     tilewright::gemm::Geometry<tilewright::gemm::LinearByMap<tilewright::gemm::Added<Config>>>::kThreads, 1)

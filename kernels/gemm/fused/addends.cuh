@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The addends of a thread of the wgmma kernel, two neighbours at a time: the bias of its tile, which TileStore brings
-// to shared memory, and the residual, which it brings to registers where there are enough.
+// The addends of a thread in the wgmma kernel, two neighbours at a time: its tile's bias, which TileStore copies to
+// shared memory, and the residual, which TileStore loads to registers if there are enough.
 
 #include "wgmma.cuh"
 
@@ -41,7 +41,7 @@ struct Addends {
   }
 };
 
-// Calls visit(slab, group, half, sums + …) for each two neighbours of a thread's sums.
+// Calls visit(slab, group, half, pair) for each pair of neighbouring sums of a thread.
 template <class Config, class Visit>
 __device__ __forceinline__ void for_each_pair(float (&sums)[Geometry<Config>::kSlabs][Geometry<Config>::kSums],
                                               const Visit& visit) {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A gated product, act(a · wgᵀ + bg) · (a · wuᵀ + bu), for mma.cuh and skinny.cuh: tiles have rows of both weights in
-// turns, so that two neighbouring sums are the gate and the up of one column. Where the weights lie, Config::weights
-// says:
+// A gated product, act(a · wgᵀ + bg) · (a · wuᵀ + bu), for mma.cuh and skinny.cuh: tiles alternate rows of both
+// weights, so two neighbouring sums are the gate and the up of one column. Config::weights says how the weights lie:
 //
 //   split         two matrices
-//   interleaved   one, row 2j a gate and row 2j + 1 an up
-//   packed        one, first all gates
+//   interleaved   one matrix: row 2j a gate, row 2j + 1 an up
+//   packed        one matrix: all gates, then all ups
 
 #include "config.cuh"
 #include "device/activation.cuh"
@@ -16,7 +15,7 @@
 
 namespace tilewright::gemm {
 
-// The sums of a gated product, whose epilogue is Output's below.
+// The sums of a gated product; Output below is their epilogue.
 template <class Config>
 struct Gating : Linear<Config> {
   using Op = Config;
@@ -31,7 +30,7 @@ struct GatedWeights {
   i64 pitch;
 };
 
-// `first` and `second` are the two matrices, or `first` is the one.
+// Reads `gate` and `up` if weights are split, else `both`.
 template <class Config, class T>
 __device__ __forceinline__ GatedWeights<T> gated_weights(const T* gate, const T* up, const T* both, i64 n, i64 k) {
   if constexpr (Config::weights == "split") {
@@ -43,7 +42,7 @@ __device__ __forceinline__ GatedWeights<T> gated_weights(const T* gate, const T*
   }
 }
 
-// Every other row of a tile.
+// Every other row of a tile, from kFirst on.
 template <class Tile, int kFirst>
 struct EveryOtherRow {
   using Element = typename Tile::Element;
@@ -73,7 +72,7 @@ class GatedCopy {
   using T = typename Tile::Element;
 
  public:
-  // Begins with the sums from `column` and with block `block` of k.
+  // Begins at column `column` of the sums and block `block` of k.
   __device__ __forceinline__ GatedCopy(const GatedWeights<T>& weights, i64 n, i64 k, i64 column, u32 block, int thread)
       : gate_({weights.gate, n, k, weights.pitch}, column / 2, block, thread),
         up_({weights.up, n, k, weights.pitch}, column / 2, block, thread) {}
@@ -88,7 +87,7 @@ class GatedCopy {
   MmaCopy<EveryOtherRow<Tile, 1>, PitchedOperand<T>, kVec, kThreads> up_;
 };
 
-// The results: y, and where store=yes the gate and the up that it is made of, for the way back. Each is rounded once.
+// The results: y and, if store=yes, its gate and up for the backward pass. Each is rounded once.
 template <class Config>
 struct GatedResults {
   using T = typename Config::dtype;
@@ -116,7 +115,7 @@ struct GatedResults {
     return n % N == 0 && addresses % (N * sizeof(T)) == 0;
   }
 
-  // N neighbours of a row.
+  // Stores N neighbours of a row.
   template <int N>
   __device__ __forceinline__ void store(float (&gates)[N], float (&ups)[N], i64 row, i64 column) const {
     const i64 place = row * n + column;
@@ -139,13 +138,13 @@ struct GatedResults {
   }
 };
 
-// The same for sums, two for each column: `n` counts sums.
+// The output of a gated product's sums, two for each column: `n` counts sums.
 template <class Config>
 struct Output<Gating<Config>> {
   using T = typename Config::dtype;
   GatedResults<Config> results;
   i64 m, n;
-  const T* bias = nullptr;  // what is added is added by the results
+  const T* bias = nullptr;  // the results add their own biases
   const T* residual = nullptr;
 
   __device__ __forceinline__ explicit Output(const GatedResults<Config>& results_)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Gated products by simt.cuh: two tiles, one after the other.
+// Gated products by simt.cuh: a tile of gates, then a tile of ups.
 
 #include "gated.cuh"
 #include "simt.cuh"
@@ -16,7 +16,7 @@ __device__ __forceinline__ void gated_simt(const typename Config::dtype* a,
   simt_tiles<C>(m, n, k, [&](SimtTile<C>& gate, auto& buffers, i64 row, i64 column, u32 blocks) {
     SimtTile<C> up;
     up.thread = gate.thread;
-    // The operand's k is the distance from row to row here.
+    // The operand's k serves as its row pitch here.
     gate.compute(buffers, {a, m, k}, {weights.gate, n, weights.pitch}, row, column, 0, blocks);
     up.compute(buffers, {a, m, k}, {weights.up, n, weights.pitch}, row, column, 0, blocks);
 #pragma unroll

@@ -52,7 +52,7 @@ class GatedSkinnyCopies {
   GatedWeights<T> b_;
   i64 n_;
   u32 blocks_k_, pieces_;
-  u32 next_, left_;  // the next piece, and the blocks of k that are left of this one
+  u32 next_, left_;  // the next piece, and the blocks of k left of this one
   int thread_;
   Activations activations_;
   Weights weights_;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Gated products by wgmma.cuh: a tile of b is half a tile of gates and, below it, half a tile of ups. Sum i of a thread
-// and the sum half of them further are then the gate and the up of one column, however the weights lie: the copies see
-// to it.
+// Gated products by wgmma.cuh. However the weights lie, the copies make a tile of b half gates and, below them, half
+// ups: sum i of a thread and its sum half of them further are the gate and the up of one column.
 
 #include "device/activation.cuh"
 #include "wgmma.cuh"
@@ -23,7 +22,7 @@ struct Geometry<HalfStore<Config>> : Geometry<HalfSized<Config>> {
   using Storage = typename Geometry<Config>::Storage;
 };
 
-// Of interleaved weights the maps see a row for both: 2k elements.
+// Copies gates and ups. Maps of interleaved weights see both in one row of 2k elements.
 template <class Config>
 struct GatedLoad {
   using G = Geometry<Config>;
@@ -31,7 +30,7 @@ struct GatedLoad {
   const TensorMap& up;
   i32 n, k;
 
-  // Where two blocks share the tile, each copies one half.
+  // If two blocks share the tile, each copies one half.
   __device__ __forceinline__ void operator()(unsigned char* stage, i32 column, i32 k_first, u64* full, u32 share,
                                              u16 mask) const {
     static_assert(G::kClusterM <= 2, "halves are copied whole");
@@ -73,7 +72,7 @@ struct GatedTail {
   __device__ __forceinline__ Out out(const TensorMap& map) const {
     return {map, nullptr, nullptr, nullptr, m, n, warpgroup, warp, lane};
   }
-  // A pair of the tile's bias for each thread, first the gates'.
+  // The thread's pair in the tile's bias: first the gates', then the ups'.
   __device__ __forceinline__ int bias_place() const { return 2 * (warp * kWarpSize + lane); }
 
   __device__ __forceinline__ void prefetch(Ahead& ahead, i64, i64 column) const {
@@ -129,7 +128,7 @@ struct GatedTail {
   __device__ __forceinline__ void drain() const { out(map_y).drain(); }
 };
 
-// Maps of results that are not kept are not read.
+// The maps of kept results are read only if kKeeps.
 template <class Config, bool kKeeps>
 __device__ __forceinline__ void gated_wgmma(const TensorMap& map_a, const TensorMap& map_gate, const TensorMap& map_up,
                                             const TensorMap& map_y, const TensorMap& map_kept_gate,

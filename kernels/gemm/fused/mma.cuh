@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The block of mma.cu for ops around a gemm, which bring the copies of b's tiles and the output of the sums.
+// The block of mma.cu for ops around a gemm, which supply the copies of b's tiles and the output of the sums.
 
 #include "gemm/mma.cu"
 
@@ -11,7 +11,7 @@ namespace tilewright::gemm {
 template <class Config>
 inline constexpr int kLeastSums = 1;
 
-// b as it is.
+// Copies b as it is.
 template <class Config>
 struct PlainMmaCopy {
   using G = MmaGeometry<Config>;
@@ -22,7 +22,7 @@ struct PlainMmaCopy {
   __device__ __forceinline__ Copy at(i64 column, u32 block, int thread) const { return Copy(b, column, block, thread); }
 };
 
-// `rows_b` columns of sums are computed, which `output` makes elements of the results. `from_b` gives copies of b.
+// Computes `rows_b` columns of sums, which `output` turns into results. `from_b` gives the copies of b.
 template <class Config, class FromB>
 __device__ __forceinline__ void mma_block(const typename Config::dtype* a, const FromB& from_b,
                                           const Output<Config>& output, float* partial, u32* counters, i64 m,
@@ -42,7 +42,7 @@ __device__ __forceinline__ void mma_block(const typename Config::dtype* a, const
   part.compute(storage, CopyA({a, m, k}, place.row, range.first, thread), from_b.at(place.column, range.first, thread),
                range.count);
 
-  // Found once more: kept, the place would take registers from the loop above.
+  // Compute the place again: kept, it would take registers from the loop above.
   const MmaPlace<Config> again(m, rows_b, static_cast<u32>(ptx::opaque(static_cast<int>(blockIdx.x))));
   if (!Split<Config::split_k, G::kThreads>::sum_up(part.sums, partial, counters, again.tile, again.split, thread,
                                                    &storage.word, [] { __syncthreads(); })) {

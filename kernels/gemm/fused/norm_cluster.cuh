@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A gemm with residual and the norm of its rows in one kernel. The blocks of a cluster have tiles side by side that
-// cover the rows, in one line of blocks or two. Each warpgroup sends the statistics of its part of each row to the
-// warpgroups with the other parts, stores s meanwhile, and then makes y from its unrounded sums, which are still in
+// A gemm with residual and the norm of its rows in one kernel. The blocks of a cluster have adjacent tiles that cover
+// whole rows, in one line of blocks or two. Each warpgroup sends the statistics of its part of each row to the
+// warpgroups with the other parts, stores s meanwhile, then makes y from its unrounded sums, which are still in
 // registers.
 //
-//   slots    two, in turns: a block can be two tiles ahead of another, which has read neither, but not three: it needs
-//            what the other sends behind reading them
-//   heard    a barrier for each slot and warpgroup; it counts the bytes from all blocks, the own one among them
+//   slots    two, in turns: a block can be two tiles ahead of another that has read neither, but not three: it needs
+//            the statistics that the other sends after reading them
+//   heard    an mbarrier for each slot and warpgroup, which counts the bytes from all blocks, its own included
 
 #include "added.cuh"
 #include "addends.cuh"
@@ -16,8 +16,7 @@
 
 namespace tilewright::gemm {
 
-// The statistics of a part of a row: its sum and its squares around its mean, or for the root mean square its squares
-// alone.
+// The statistics of a part of a row: its sum and its squares around its mean; for an RMS norm its squares alone.
 template <class Config>
 struct RowShares {
   using G = Geometry<Config>;
@@ -44,7 +43,7 @@ struct NormTail {
   enum : bool { kCentred = is_same<Statistics, row::Moments> };
   enum : int { kRowsOfThread = 2 * G::kSlabs };
 
-  From from;  // s, and what is added
+  From from;  // s, and its addends
   const TensorMap& map_y;
   const T* weight;
   const T* norm_bias;
@@ -78,7 +77,7 @@ struct NormTail {
     const int first = added.lane_column();
     const i64 left = from.n - column;
     const int width =
-        static_cast<int>(left < G::kBlockN ? left : G::kBlockN);  // of this block's part, 0 or less if it has none
+        static_cast<int>(left < G::kBlockN ? left : G::kBlockN);  // columns of this block's part; 0 or less if none
     send(shares_of(sums, first, width));
     out(from.map).store(tiles, sums, {}, row, column);
     float mean[kRowsOfThread], rstd[kRowsOfThread];
@@ -87,7 +86,7 @@ struct NormTail {
     for_each_pair<Config>(sums, [&](int slab, int group, int half, float* pair) {
       const int of_row = slab * 2 + half;
       const int at = group * 8 + first;
-      // Columns are whole vectors, and so a pair is inside or outside.
+      // Rows are whole vectors, so a pair is inside or outside.
       const bool exists = at < width;
       to_float(exists ? load_packed<2>(weight + column + at) : Packed<T, 2>{}, weights);
       if constexpr (kCentred) to_float(exists ? load_packed<2>(norm_bias + column + at) : Packed<T, 2>{}, biases);
@@ -114,7 +113,7 @@ struct NormTail {
     return value + __shfl_xor_sync(kFullMask, value, 2);
   }
 
-  // What lies beyond the rows' end is zero.
+  // The statistics of the thread's rows. Sums beyond a row's end are zero.
   __device__ __forceinline__ Parts shares_of(const float (&sums)[G::kSlabs][G::kSums], int first, int width) const {
     Parts parts;
     const float per_column = width > 0 ? 1.0f / static_cast<float>(width) : 0.0f;
@@ -147,7 +146,7 @@ struct NormTail {
     return parts;
   }
 
-  // Each of the four lanes that have a row sends to a quarter of the cluster's blocks.
+  // Each of the four lanes that share a row sends to a quarter of the row's blocks.
   __device__ __forceinline__ void send(const Parts& parts) const {
     const u32 slot = turn % Shares::kSlots;
     u64* const heard = &storage.heard[slot][from.warpgroup];
@@ -199,7 +198,7 @@ struct NormTail {
   }
 };
 
-// Tiles are cluster_m × cluster_n a cluster: cluster_n · block_n columns cover a row.
+// A cluster has cluster_m × cluster_n tiles: cluster_n · block_n columns cover a row.
 template <class Config, class Statistics>
 __device__ __forceinline__ void norm_cluster(const TensorMap& map_a, const TensorMap& map_b, const TensorMap& map_s,
                                              const TensorMap& map_y, const typename Config::dtype* bias,
@@ -218,7 +217,7 @@ __device__ __forceinline__ void norm_cluster(const TensorMap& map_a, const Tenso
       }
     }
   }
-  // Its fence and barrier make them known.
+  // The fence and the barrier of run_with() publish them.
   run_with<C>(
       map_a, PlainLoad<C>{map_b},
       [&](int warpgroup, int warp, int lane) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The norms behind a gemm in double. A warp a row, of those that is_row_sampled picks.
+// The norms behind a gemm in fp64: a warp per row, for the rows that is_row_sampled() picks.
 
 #include "added.cuh"
 #include "reference.cuh"

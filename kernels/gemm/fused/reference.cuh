@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Products in double for the references of ops around a gemm, an element at a time, of the elements that gemm's
-// reference computes (is_sampled).
+// Dot products in fp64 for the references of ops around a gemm, of the elements that gemm's reference computes
+// (is_sampled).
 
 #include "gemm/reference.cu"
 
 namespace tilewright::gemm {
 
-// Where results need whole rows: of big products those at the edges of blocks of 128.
+// For results that need whole rows: of big products, the rows at the edges of blocks of 128.
 __device__ __forceinline__ bool is_row_sampled(i64 row, i64 m, i64 n, i64 k) {
   constexpr i64 kProducts = i64{1} << 28;
   if (m * n <= kProducts / k || row == 0 || row == m - 1) return true;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The base of gemm/simt.cu for ops around a gemm: blocks that take tile after tile of 64 × 64, of any shape.
+// The base of gemm/simt.cu for ops around a gemm: blocks take tile after tile of 64 × 64, of any shape.
 
 #include "gemm/simt.cu"
 
 namespace tilewright::gemm {
 
-// Calls compute(tile, buffers, row, column, blocks of k) for each tile of m × columns that is the block's.
+// Calls compute(tile, buffers, row, column, blocks of k) for each of the block's tiles of m × columns.
 template <class Config, class Compute>
 __device__ __forceinline__ void simt_tiles(i64 m, i64 columns, i64 k, const Compute& compute) {
   using G = SimtGeometry<Config>;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The block of skinny.cu for ops around a gemm, which bring the copies of b's tiles and the output of the sums.
+// The block of skinny.cu for ops around a gemm, which supply the copies of b's tiles and the output of the sums.
 
 #include "gemm/skinny.cu"
 
 namespace tilewright::gemm {
 
-// `copies` go on with `load(stage)`, block of k after block of k of all pieces; `rows_b` columns of sums are computed.
+// `copies.load(stage)` copies the next block of k, piece after piece; `rows_b` columns of sums are computed.
 template <class Config, class Copies>
 __device__ __forceinline__ void skinny_block(Copies& copies, const Output<Config>& output, float* partials,
                                              u32* counters, i64 rows_b, i64 k) {
@@ -31,7 +31,7 @@ __device__ __forceinline__ void skinny_block(Copies& copies, const Output<Config
     warp.clear();
 #pragma unroll 1
     for (u32 block = 0; block < piece.blocks.count; ++block) {
-      // This stage has come, and the one before it has been read by all: it takes what comes next.
+      // This stage is full, and all threads have read the previous one: refill that.
       ptx::cp_async_wait<G::kStages - 2>();
       __syncthreads();
       copies.load(storage.stages[to]);
@@ -39,7 +39,7 @@ __device__ __forceinline__ void skinny_block(Copies& copies, const Output<Config
       from = from + 1 == G::kStages ? 0 : from + 1;
       to = to + 1 == G::kStages ? 0 : to + 1;
     }
-    // What was in `out` has been read: a piece has one block of k at least, whose barrier came since.
+    // All threads have read `out`: a piece has at least one block of k, whose barrier came since.
     warp.put(storage.out);
     __syncthreads();
     results.finish(storage, piece, partials, counters);

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The block of fused/wgmma.cuh for more tiles than fit at one time: the tiles of the last wave, which would leave most
-// of the device idle, are cut along k into Config::tail parts each, so that all blocks have one. Parts meet in memory
-// (split.cuh).
+// The block of fused/wgmma.cuh for more tiles than fit at once. The tiles of the last wave, which would leave most of
+// the device idle, are cut along k into Config::tail parts each, so that all blocks have one. split.cuh adds the parts.
 
 #include "wgmma.cuh"
 
 namespace tilewright::gemm {
 
-// Of an op's config, in LinearByMap.
+// Wraps an op's config inside LinearByMap.
 template <class Config>
 struct Tailed : Config {
   static constexpr bool kTailed = true;
@@ -17,8 +16,7 @@ struct Tailed : Config {
 template <class Config>
 using TailedByMap = LinearByMap<Tailed<Config>>;
 
-// Whole tiles as long as there are some for all clusters, then parts. Where the parts are more than clusters nothing is
-// cut.
+// Whole tiles while all clusters have one, then parts. If the parts outnumber the clusters, nothing is cut.
 template <class Config>
 struct Schedule<TailedByMap<Config>> {
   using G = Geometry<TailedByMap<Config>>;
@@ -58,15 +56,15 @@ struct Schedule<TailedByMap<Config>> {
   }
 };
 
-// A warpgroup: multiplies and stores, piece after piece.
+// A consumer warpgroup: multiplies and stores, piece after piece.
 template <class Config, class Tail>
 requires(Config::kTailed) __device__ __forceinline__
     void consume_with(typename Geometry<Config>::Storage& storage, const Tail& tail, Schedule<Config> schedule,
                       float* partials, u32* counters, u32 own, int thread) {
   using G = Geometry<Config>;
-  constexpr u32 kTurn = 1 + G::kConsumers;  // named barriers behind those of the stores
+  constexpr u32 kTurn = 1 + G::kConsumers;  // the first named barrier after those of the stores
   constexpr u32 kBoth = 2 * G::kWarpgroup;
-  const u32 of_tile = G::kPingPong ? 0 : own;  // which of the warpgroups of a tile
+  const u32 of_tile = G::kPingPong ? 0 : own;  // the warpgroup's number in its tile
   const i64 first_row = of_tile * G::kWarpgroupRows;
   const LinearMultiplier<Config> multiplier{storage, static_cast<int>(first_row), thread, schedule.rank_m,
                                             schedule.rank_n};

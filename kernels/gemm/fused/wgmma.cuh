@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The block of wgmma.cu for ops around a gemm: Linear<Config>, whose c leaves by tensor copies. The op brings a class
+// The block of wgmma.cu for ops around a gemm: Linear<Config>, with c stored by tensor copies. The op supplies a class
 // for each part that differs:
 //
 //   load_b(stage, column, k, full, share, mask)   starts the copies of a tile of b, as load_tile does
-//   tail.prefetch(ahead, row, column)             before a tile's products: asks for their addends (Tail::Ahead)
-//   tail.load(storage, ahead, row, column)        when all products are under way
-//   tail.store(storage, sums, ahead, row, column) the results of a warpgroup's rows
-//   tail.sync(), tail.drain()                     as TileStore has them
+//   tail.prefetch(ahead, row, column)             before a tile's products: prefetches their addends (Tail::Ahead)
+//   tail.load(storage, ahead, row, column)        after all products are issued: loads the addends
+//   tail.store(storage, sums, ahead, row, column) stores the results of a warpgroup's rows
+//   tail.sync(), tail.drain()                     as in TileStore
 //
 // Rows and columns are those of the sums.
 
@@ -25,7 +25,7 @@ struct LinearByMap : Linear<Config> {
 template <class Config>
 struct Geometry<Plain<Config>> : Geometry<Config> {};
 
-// One tile of b as it is.
+// Copies a tile of b as it is.
 template <class Config>
 struct PlainLoad {
   using G = Geometry<Config>;
@@ -37,7 +37,7 @@ struct PlainLoad {
   }
 };
 
-// One thread: fills the ring, tile after tile.
+// The producer thread: fills the ring, tile after tile.
 template <class Config, class LoadB>
 __device__ __forceinline__ void produce_with(typename Geometry<Config>::Storage& storage, const TensorMap& map_a,
                                              const LoadB& load_b, Schedule<Config> schedule) {
@@ -68,11 +68,11 @@ struct LinearMultiplier {
   using G = Geometry<Config>;
 
   typename G::Storage& storage;
-  int row;     // of the tile, the warpgroup's first
-  int thread;  // of the warpgroup
+  int row;     // the warpgroup's first in the tile
+  int thread;  // in the warpgroup
   u32 rank_m, rank_n;
 
-  // `issued` is called when the tensor cores have all the work of the tile.
+  // Calls `issued` once the tensor cores have all the work of the tile.
   template <class Issued>
   __device__ __forceinline__ void multiply(float (&sums)[G::kSlabs][G::kSums], Ring<G::kStages>& ring, u32 blocks_k,
                                            const Issued& issued) const {
@@ -82,7 +82,7 @@ struct LinearMultiplier {
       ptx::wgmma_fence();
       multiply_stage(sums, ring.stage, block > 0);
       ptx::wgmma_commit();
-      // While this stage is multiplied, the one before has been read.
+      // Release the previous stage once its products have read it.
       ptx::wgmma_wait<1>();
       if (block > 0) release(previous);
       previous = ring.stage;
@@ -110,7 +110,7 @@ struct LinearMultiplier {
     }
   }
 
-  // Tells all blocks that copy into this one's stage; a thread for each.
+  // Arrives at the empty barriers of all blocks that copy into this block's stage, one thread each.
   __device__ __forceinline__ void release(u32 stage) const {
     if constexpr (G::kTilesOfCluster == 1) {
       if (thread == 0) ptx::mbarrier_arrive(&storage.empty[stage]);
@@ -123,15 +123,15 @@ struct LinearMultiplier {
   }
 };
 
-// A warpgroup: multiplies and stores, tile after tile.
+// A consumer warpgroup: multiplies and stores, tile after tile.
 template <class Config, class Tail>
 __device__ __forceinline__ void consume_with(typename Geometry<Config>::Storage& storage, const Tail& tail,
                                              Schedule<Config> schedule, float* partials, u32* counters, u32 own,
                                              int thread) {
   using G = Geometry<Config>;
-  constexpr u32 kTurn = 1 + G::kConsumers;  // named barriers behind those of the stores
+  constexpr u32 kTurn = 1 + G::kConsumers;  // the first named barrier after those of the stores
   constexpr u32 kBoth = 2 * G::kWarpgroup;
-  const u32 of_tile = G::kPingPong ? 0 : own;  // which of the warpgroups of a tile
+  const u32 of_tile = G::kPingPong ? 0 : own;  // the warpgroup's number in its tile
   const i64 first_row = of_tile * G::kWarpgroupRows;
   const LinearMultiplier<Config> multiplier{storage, static_cast<int>(first_row), thread, schedule.rank_m,
                                             schedule.rank_n};
@@ -141,7 +141,7 @@ __device__ __forceinline__ void consume_with(typename Geometry<Config>::Storage&
     schedule.skip(1);
   };
   if constexpr (G::kPingPong) {
-    // The second tile is the second warpgroup's; the tensor cores are the first's to begin with.
+    // The second warpgroup takes the second tile; the first has the tensor cores first.
     if (own == 1) {
       if (!schedule.done()) leave_to_other();
       ptx::barrier_arrive(kTurn, kBoth);
@@ -173,7 +173,7 @@ __device__ __forceinline__ void consume_with(typename Geometry<Config>::Storage&
   tail.drain();
 }
 
-// `make_tail(warpgroup, warp, lane)` gives a thread its tail.
+// `make_tail(warpgroup, warp, lane)` makes a thread's tail.
 template <class Config, class LoadB, class MakeTail>
 __device__ __forceinline__ void run_with(const TensorMap& map_a, const LoadB& load_b, const MakeTail& make_tail,
                                          float* partials, u32* counters, i64 m, i64 rows_b, i64 k) {
@@ -181,10 +181,10 @@ __device__ __forceinline__ void run_with(const TensorMap& map_a, const LoadB& lo
   auto& storage = *shared_storage<typename G::Storage>();
   const u32 rank = G::kClusterSize > 1 ? ptx::cluster_rank() : 0;
   const int thread = static_cast<int>(threadIdx.x);
-  // The same in all lanes, and known to be.
+  // The shuffle tells the compiler that all lanes have the same value.
   const int warpgroup = __shfl_sync(kFullMask, thread / G::kWarpgroup, 0);
 
-  // The ring.
+  // Initialise the ring's barriers.
   if (thread == 0) {
     for (int stage = 0; stage < G::kStages; ++stage) {
       ptx::mbarrier_init(&storage.full[stage], 1);
@@ -203,7 +203,7 @@ __device__ __forceinline__ void run_with(const TensorMap& map_a, const LoadB& lo
     if constexpr (G::kConsumers > 1) ptx::release_registers<G::kProducerRegisters>();
     if (thread == 0) produce_with<Config>(storage, map_a, load_b, schedule);
     __syncwarp();
-    if constexpr (G::kClusterK > 1) ptx::cluster_sync();  // that of gather()
+    if constexpr (G::kClusterK > 1) ptx::cluster_sync();  // pairs with that of gather()
   } else {
     if constexpr (G::kConsumers > 1) ptx::acquire_registers<G::kConsumerRegisters>();
     const int of_warpgroup = thread % G::kWarpgroup;
