@@ -16,7 +16,9 @@ namespace fs = std::filesystem;
 std::string hash_of_pin(std::string_view pin) {
   if (auto hash = sha256_named(pin)) return *std::move(hash);
   throw UsageError(fmt::format(
-      "TILEWRIGHT_SNAPSHOT is '{}': it names a snapshot by sha256: and 64 lower-case hexadecimal digits", pin));
+      "'{}' names no snapshot (TILEWRIGHT_SNAPSHOT, or the option `snapshot`): write sha256: and 64 lower-case "
+      "hexadecimal digits",
+      pin));
 }
 
 fs::path pinned_file(const fs::path& cache, const std::string& hash) {
@@ -30,11 +32,10 @@ fs::path pinned_file(const fs::path& cache, const std::string& hash) {
     if (found == hash) return fs::canonical(file);
     other = fmt::format("; {} is sha256:{}", file.string(), found);
   }
-  throw CacheError(
-      fmt::format("the snapshot sha256:{0} is pinned (TILEWRIGHT_SNAPSHOT), and neither {1} nor what lies in snapshots "
-                  "beside it is "
-                  "this one{2}. Fetch it with `tilewright pull URL --pin sha256:{0} --to {3}`",
-                  hash, cache.string(), other, folder_of(cache).string()));
+  throw CacheError(fmt::format(
+      "the snapshot sha256:{0} is asked for (TILEWRIGHT_SNAPSHOT, or the option `snapshot`), and neither {1} nor a "
+      "file in snapshots beside it is this one{2}. Fetch it with `tilewright pull URL --pin sha256:{0} --to {3}`",
+      hash, cache.string(), other, folder_of(cache).string()));
 }
 
 }  // namespace tilewright::launch

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <charconv>
+#include <cstddef>
 #include <locale>
 #include <sstream>
 #include <string>
@@ -97,16 +99,39 @@ class FlatJson {
   static std::string read_text(std::string_view json, std::size_t& at) {
     std::string result;
     for (++at; at < json.size() && json[at] != '"'; ++at) {
-      if (json[at] == '\\' && at + 1 < json.size()) {
-        ++at;
-        // The library writes UTF-8 unescaped; it escapes only quotes, backslashes and control characters.
-        result += json[at] == 'n' ? '\n' : json[at] == 't' ? '\t' : json[at];
-      } else {
-        result += json[at];
-      }
+      const bool is_escaped = json[at] == '\\' && at + 1 < json.size();
+      result += is_escaped ? unescape(json, ++at) : json[at];
     }
     if (at < json.size()) ++at;
     return result;
+  }
+
+  /// The character behind a backslash. `at` moves to the last digit of \u. The library writes UTF-8 unescaped: it escapes
+  /// quotes, backslashes and control characters alone.
+  static char unescape(std::string_view json, std::size_t& at) {
+    switch (json[at]) {
+      case 'n':
+        return '\n';
+      case 't':
+        return '\t';
+      case 'r':
+        return '\r';
+      case 'b':
+        return '\b';
+      case 'f':
+        return '\f';
+      case 'u': {
+        constexpr std::size_t kDigits = 4;
+        constexpr int kBase = 16;
+        unsigned code = 0;
+        const char* const first = json.data() + at + 1;
+        const char* const end = first + std::min(kDigits, json.size() - at - 1);
+        at += static_cast<std::size_t>(std::from_chars(first, end, code, kBase).ptr - first);
+        return static_cast<char>(code);
+      }
+      default:
+        return json[at];
+    }
   }
 
   std::vector<std::pair<std::string, std::string>> fields_;
