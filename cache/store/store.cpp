@@ -139,8 +139,7 @@ std::set<std::string> Store::implementations_in_use(const std::string& interface
     Query query = database.query(
         "SELECT m.name, m.hash FROM trials t JOIN configs c ON c.id = t.config JOIN implementations m ON m.id = "
         "c.implementation JOIN interfaces i ON i.id = m.interface WHERE i.hash = ? AND t.status <> 'pruned' AND "
-        "m.intact "
-        "GROUP BY m.id ORDER BY max(t.measured_at), m.id",
+        "m.intact GROUP BY m.id ORDER BY max(t.measured_at), m.id",
         interface_hash);
     while (query.next()) newest[query.text(0)] = query.text(1);
     std::set<std::string> hashes;
@@ -174,8 +173,7 @@ std::optional<Build> Store::build(const std::string& key) const {
   return impl_->reading("read a build", [&, &database = impl_->database]() -> std::optional<Build> {
     Query query = database.query(
         "SELECT d.ok, b.hash, d.kernels, d.log, d.compiler, d.arch, d.milliseconds, d.sweep, d.worker, d.began_us, "
-        "d.key "
-        "FROM builds d LEFT JOIN binaries b ON b.id = d.binary AND b.intact WHERE d.key = ? AND d.intact",
+        "d.key FROM builds d LEFT JOIN binaries b ON b.id = d.binary AND b.intact WHERE d.key = ? AND d.intact",
         key);
     if (!query.next()) return std::nullopt;
     if (query.text(10) != key) throw BadRow("an index of the builds names another");

@@ -128,8 +128,7 @@ std::vector<ConfigId> Store::tried_configs(const ProblemKey& key, const std::str
     Query row = database.query(
         "SELECT m.hash, c.text FROM (SELECT config, device, measured_at FROM trials WHERE status <> 'pruned' UNION ALL "
         "SELECT config, device, 0 FROM spares) t JOIN devices d ON d.id = t.device AND d.fingerprint = ? JOIN configs "
-        "c "
-        "ON c.id = t.config JOIN implementations m ON m.id = c.implementation AND m.name = ? JOIN interfaces i ON "
+        "c ON c.id = t.config JOIN implementations m ON m.id = c.implementation AND m.name = ? JOIN interfaces i ON "
         "i.id = m.interface AND i.hash = ? WHERE c.intact AND m.intact GROUP BY c.id ORDER BY max(t.measured_at) DESC",
         key.device_fingerprint, implementation, key.interface_hash);
     while (row.next()) configs.push_back({row.text(0), decode_config(row.text(1))});

@@ -44,13 +44,11 @@ struct TrialIds {
 std::int64_t insert_trial(Database& database, const TrialIds& ids, const Trial& trial) {
   const DeviceReadings& readings = trial.readings;
   database.run(
-      "INSERT INTO trials (problem, device, config, mode, status, reason, versions, build, sweep, measured_at, "
-      "gpu, "
-      "median_ns, low_ns, high_ns, min_ns, launches_per_round, input_sets, floor_ns, "
-      "compared, max_absolute, max_relative, norm_relative, "
-      "sm_clock_mhz, memory_clock_mhz, temperature_c, power_mw, throttle_reasons, look, "
-      "began_us, set_up_us, verify_us, measure_us) "
-      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      "INSERT INTO trials (problem, device, config, mode, status, reason, versions, build, sweep, measured_at, gpu, "
+      "median_ns, low_ns, high_ns, min_ns, launches_per_round, input_sets, floor_ns, compared, max_absolute, "
+      "max_relative, norm_relative, sm_clock_mhz, memory_clock_mhz, temperature_c, power_mw, throttle_reasons, look, "
+      "began_us, set_up_us, verify_us, measure_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+      "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
       ids.problem, ids.device, ids.config, name(trial.mode), name(trial.status), trial.reason, ids.versions, ids.build,
       ids.sweep, trial.measured_at != 0 ? trial.measured_at : now_seconds(), ids.gpu,
       of(trial.timing, &Timing::median_ns), of(trial.timing, &Timing::low_ns), of(trial.timing, &Timing::high_ns),

@@ -168,8 +168,7 @@ ImportResult import_files(const ImportRequest& request, const std::function<void
   if (done.empty() && std::any_of(sources.begin(), sources.end(), is_recording)) {
     table.notes.emplace_back(
         "It has trials alone, as a recording has: `tilewright sweep OP --replay FILE` and `tilewright table OP "
-        "--compare "
-        "FILE FILE` read it.");
+        "--compare FILE FILE` read it.");
   }
   table.notes.push_back(fmt::format(
       "{} gained {}, {} and {}.", to.path().string(), counted(after.trials - before.trials, "trial"),

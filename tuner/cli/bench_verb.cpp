@@ -113,12 +113,9 @@ Verb bench_verb() {
   verb.usage = "[OP] [NAME=VALUES...] [OPTION...]";
   verb.description = {
       "Times, by the measuring that sweeps use, the winners that the cache has for this device, and each op's base; "
-      "--against "
-      "adds a config to every problem. Where all dims are named, that problem is timed, tuned or not; else the tuned "
-      "problems "
-      "that have one of the values given; without OP, all. Each config is checked against the reference before. "
-      "Nothing is "
-      "written to the cache.",
+      "--against adds a config to every problem. Where all dims are named, that problem is timed, tuned or not; else "
+      "the tuned problems that have one of the values given; without OP, all. Each config is checked against the "
+      "reference before. Nothing is written to the cache.",
       "The report is Google Benchmark's, with all of its flags; its compare.py reads the JSON (on Debian "
       "/usr/share/benchmark/compare.py, of libbenchmark-tools; it needs numpy and scipy). A benchmark's name is "
       "OP/DTYPE/ATTRIBUTE:VALUE/DIM:VALUE/MODE/ROLE, its label the config. An iteration is a launch; its time is the "

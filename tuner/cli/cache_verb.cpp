@@ -60,8 +60,7 @@ Verb cache_verb() {
                    {"tilewright cache gc --dry-run", "What nothing needs."}};
   verb.exit_codes =
       "0 done, 1 the cache cannot be used or a sweep is running, 2 the command line is wrong, 3 rows were taken out "
-      "and "
-      "the file did not become smaller.";
+      "and the file did not become smaller.";
   verb.run = run;
   return verb;
 }

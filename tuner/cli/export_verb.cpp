@@ -75,8 +75,7 @@ std::optional<Target> target_of(const Arguments& arguments) {
   } else if (!target) {
     throw UsageError(
         "export needs a file to write: tilewright export -o winners.db, or --bundle, --header, --pack, --csv, --jsonl, "
-        "--t4 or "
-        "--google-benchmark FILE");
+        "--t4 or --google-benchmark FILE");
   }
   for (const char* option : {"dtype", "mode"}) {
     if (!arguments.has(option) || (target && is_text_export(target->option))) continue;
@@ -173,24 +172,18 @@ Verb export_verb() {
       "along with --trials, --csv and --jsonl. Of ops with spares (tilewright prepare) an export has besides the times "
       "of all configs, for who learns of them anew.",
       "Without an OP, of all ops. Behind an OP its problems may be narrowed, as for `tilewright table`: softmax "
-      "dtype=bf16 "
-      "cols=4096,8192 rmsnorm takes some of softmax and all of rmsnorm.",
+      "dtype=bf16 cols=4096,8192 rmsnorm takes some of softmax and all of rmsnorm.",
       "A bundle is smaller and is judged whole when it is opened: winners and binaries in one read-only file, for "
       "applications alone. A header is for those that want no files at run time: the tuned shapes of one GPU as "
       "constant data, with a constexpr lookup. It serves no other shapes, so spares (tilewright prepare) are not in "
       "it.",
       "--cover leaves out what is hardly needed: of all configs that were measured wholly it takes the fewest that "
-      "serve "
-      "every tuned shape within a factor of its best, beside the bases. It tells whether fewer were proven not to do; "
-      "best "
-      "after a sweep with --strategy exhaustive.",
+      "serve every tuned shape within a factor of its best, beside the bases. It tells whether fewer were proven not "
+      "to do; best after a sweep with --strategy exhaustive.",
       "For other programs, FILE or - for standard output: --csv and --jsonl have every trial, failures with their "
-      "reasons "
-      "included, in full precision and with units in the names; --t4 is the format that autotuners share, schema 1.0.0 "
-      "of "
-      "results and of metadata in one file; --google-benchmark has the winners as `tilewright bench` would report "
-      "them, for "
-      "compare.py.",
+      "reasons included, in full precision and with units in the names; --t4 is the format that autotuners share, "
+      "schema 1.0.0 of results and of metadata in one file; --google-benchmark has the winners as `tilewright bench` "
+      "would report them, for compare.py.",
   };
   verb.options = {
       {"output", "FILE", "A cache.", false, 'o'},
@@ -216,8 +209,7 @@ Verb export_verb() {
       {"cover", "RATIO", "The fewest configs within this factor of the best, such as 1.05. Alone: only tell."},
       {"trials", "",
        "A recording instead: of every config the newest trial with its rounds, failed or not, and no winners, binaries "
-       "or "
-       "logs. `tilewright sweep --replay` and `table --compare` read it; `import` does not."},
+       "or logs. `tilewright sweep --replay` and `table --compare` read it; `import` does not."},
       {"force", "", "Replace the file if it is there."},
       kDevice,
       kOps,

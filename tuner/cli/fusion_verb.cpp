@@ -47,10 +47,9 @@ Verb fusion_verb() {
   verb.usage = "OP NAME=VALUE... [OPTION...]";
   verb.description = {
       "Bytes of the unfused chain, which the op's definition names step by step, and bytes fused; the speed-up that "
-      "the "
-      "measured ceilings predict; the measured one where every step is an op and the cache has winners of both sides "
-      "for "
-      "this shape; and a verdict with its reasons: traffic, what bounds the chain, parallel axes, shared memory.",
+      "the measured ceilings predict; the measured one where every step is an op and the cache has winners of both "
+      "sides for this shape; and a verdict with its reasons: traffic, what bounds the chain, parallel axes, shared "
+      "memory.",
       "With --measure what the cache lacks is tuned first: the fused op and each step, on the device that --device "
       "names. Without it nothing is opened.",
   };

@@ -47,13 +47,10 @@ Verb import_verb() {
   verb.usage = "FILE... [OPTION...]";
   verb.description = {
       "All of a file or nothing: all files are read and checked whole first. Winners of different devices never mix. "
-      "Where "
-      "both "
-      "have winners of a problem on a device, those with the better evidence stay: measured in 8 rounds or more, then "
-      "with "
-      "the narrower interval, then later. No trial is removed or changed, and the same file imported again changes "
-      "nothing. Of configs that did not win, times are brought in where there are spares (tilewright prepare), and "
-      "nothing elsewhere.",
+      "Where both have winners of a problem on a device, those with the better evidence stay: measured in 8 rounds or "
+      "more, then with the narrower interval, then later. No trial is removed or changed, and the same file imported "
+      "again changes nothing. Of configs that did not win, times are brought in where there are spares (tilewright "
+      "prepare), and nothing elsewhere.",
       "Where the caches serve different configs for a problem, that is told, with the evidence of both.",
       "A pack (tilewright export --pack) comes with all of its trials, failed ones included, and what comes of several "
       "does not depend on their order: of winners with the same evidence those of the pack with the lower hash stay, "

@@ -44,13 +44,10 @@ Verb pin_verb() {
   verb.usage = "[OP [NAME=VALUE...]] [--config CONFIG] [OPTION...]";
   verb.description = {
       "With dims it is for that problem, without for all problems of that dtype and these attributes. A pinned config "
-      "is "
-      "served even where another is faster; a banned one never is, and the next candidate serves. What is said of a "
+      "is served even where another is faster; a banned one never is, and the next candidate serves. What is said of a "
       "problem goes before what is said of its spec, and of two that exports, packs and imports bring together the "
-      "newer "
-      "stands. Running applications follow as they follow new winners. Sweeps measure and choose as if nothing had "
-      "been "
-      "decided. It is of the config as its implementation is now: edited, it is another.",
+      "newer stands. Running applications follow as they follow new winners. Sweeps measure and choose as if nothing "
+      "had been decided. It is of the config as its implementation is now: edited, it is another.",
       "Without words: lists pins and bans."};
   verb.options = {{.name = "config",
                    .value = "CONFIG",

@@ -78,8 +78,7 @@ Verb promote_verb() {
   };
   verb.exit_codes =
       "0 promoted, or it was already, 1 something is slower, or a channel cannot be read, 2 the command line is wrong, "
-      "3 "
-      "undecided.";
+      "3 undecided.";
   verb.run = run;
   return verb;
 }

@@ -27,14 +27,11 @@ Verb query_verb() {
   verb.usage = "OP [NAME=VALUE...] [OPTION...]";
   verb.description = {
       "Answers from the cache alone, in milliseconds: no GPU is opened and nothing is compiled. What dtype or "
-      "attribute "
-      "is not given takes its first value. Without --device there is an answer for each device of the cache.",
+      "attribute is not given takes its first value. Without --device there is an answer for each device of the cache.",
       "The match says how what is served fits: exact (tuned for this problem), nearest (tuned for another shape), "
-      "default "
-      "(the op's base), none; fresh, or stale where the op's sources have changed since; same device or same "
-      "architecture. Beside its time stand the bytes and operations of the problem it was measured on, what "
-      "bounds "
-      "it, and its share of the measured ceiling.",
+      "default (the op's base), none; fresh, or stale where the op's sources have changed since; same device or same "
+      "architecture. Beside its time stand the bytes and operations of the problem it was measured on, what bounds it, "
+      "and its share of the measured ceiling.",
   };
   verb.options = {
       {.name = "device",

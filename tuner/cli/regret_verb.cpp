@@ -79,11 +79,9 @@ Verb regret_verb() {
       "cache has. dtype and attributes narrow that down; where dims are named or a file is, those shapes alone are "
       "judged.",
       "--measure finds out on the device what the cache does not know: a config that was never timed at a shape which "
-      "it "
-      "would serve is checked and timed there, in turns with the shape's winner. Shapes that are not tuned may be "
-      "named or "
-      "drawn then; they are served by all that the cache has, and swept to know their winners. The cache itself is not "
-      "written to.",
+      "it would serve is checked and timed there, in turns with the shape's winner. Shapes that are not tuned may be "
+      "named or drawn then; they are served by all that the cache has, and swept to know their winners. The cache "
+      "itself is not written to.",
       "Losses are told by region (dims within the same power of 16), and which shapes to tune next: half-way between a "
       "shape that loses more than 3 % and the one that serves it.",
   };
@@ -105,8 +103,7 @@ Verb regret_verb() {
       {"seed", "N", "Of all that is drawn. Default: 1."},
       {"into", "FILE",
        "With --measure: keep the sweeps in this cache; the same command goes on from there. Default: a cache that is "
-       "gone "
-       "at the end."},
+       "gone at the end."},
       {.name = "device",
        .value = "NAME",
        .help = "A device of the cache by its name or a part of it. With --measure: auto (default), cpu, or cuda:N.",
@@ -138,8 +135,7 @@ Verb regret_verb() {
   };
   verb.exit_codes =
       "0 done, 1 there is no winner to judge, a shape would be served what fails there, or the cache cannot be read, 2 "
-      "the "
-      "command line or a definition is wrong, 3 --measure was interrupted.";
+      "the command line or a definition is wrong, 3 --measure was interrupted.";
   verb.run = run;
   return verb;
 }

@@ -110,9 +110,7 @@ Verb show_verb() {
       "its launch and what the compiler says it needs. Dims that are not given are those of the first shape of the "
       "definition's grid that the config is legal for with those that are.",
       "With a problem and no --config: tells in words why its winner is the winner, and with --format json or csv as "
-      "columns. With an op alone: its arguments in "
-      "the "
-      "order of a call, its implementations and their parameters.",
+      "columns. With an op alone: its arguments in the order of a call, its implementations and their parameters.",
   };
   verb.options = {
       {.name = "config",

@@ -28,8 +28,7 @@ Verb summary_verb() {
   verb.description = {
       "A line an op, dtype and device: how many problems are tuned, the share of the ceiling that half of them exceed, "
       "the geometric mean of the speed-up over the base, and the day of the newest. `tilewright table OP` tells more "
-      "of "
-      "one op.",
+      "of one op.",
   };
   verb.options = {kDevice, kMode, kOps, kCache, kFormat};
   verb.examples = {{"tilewright summary --device H200", "What is tuned for one GPU."}};

@@ -189,8 +189,7 @@ std::vector<Option> measuring_options() {
       {"shapes", "TEXT", "Shapes, such as \"rows=1024,4096 cols=256..32768x2\".", true},
       {"campaign", "FILE",
        "What to tune, as a file: ops with dtypes, attributes and shapes, devices and a budget (docs/tuning.md). No OP "
-       "is "
-       "given."},
+       "is given."},
       {"shapes-file", "FILE", "Shapes from a CSV file: a header with the dims' names, one shape a line."},
       {.name = "dtype", .value = "LIST", .help = "Types to tune: bf16,f32.", .list = true, .takes = Takes::dtypes},
       {.name = "attr",
@@ -238,12 +237,10 @@ std::vector<Option> searching_options() {
       {"seed", "N", "Of all that is drawn. The same seed and the same times give the same search. Default: 1."},
       {"no-prune", "",
        "Try what would be left out since it cannot win, by what a model bounds or the compiler says, and what was left "
-       "out "
-       "before."},
+       "out before."},
       {"dry-run", "",
        "No sweep: tell what it would do, problem by problem, and how long it would take. --device may name a device of "
-       "the "
-       "cache that is not here."},
+       "the cache that is not here."},
       {"replay", "FILE",
        "No sweep: run the strategy, or all of them, against the trials of an exhaustive sweep that FILE (export "
        "--trials) has, with no "
@@ -276,8 +273,7 @@ std::vector<Option> searching_options() {
        .list = true},
       {"timeout", "SECONDS",
        "Stop a config that shows no progress for so long: timed_out. Default: 10, less once a config is known to be "
-       "much "
-       "faster; on the emulator 90."},
+       "much faster; on the emulator 90."},
       {"no-ceilings", "", "Do not measure the ceilings that the table compares with, nor the compute rate."},
       {"quiet", "", "No progress; configs that were wrong, crashed or hung are told all the same."},
       kLogFormat,

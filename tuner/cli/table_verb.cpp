@@ -121,18 +121,15 @@ Verb table_verb() {
   verb.usage = "OP [NAME=VALUES...] [OPTION...]";
   verb.description = {
       "The winners of an op, for all problems of the cache or for those that agree with the names given (dtype=bf16 "
-      "cols=4096,8192): time with its "
-      "95 % interval, GB/s or TFLOP/s, share of the measured ceiling, what the time is bound by, speed-up over the "
-      "op's "
-      "base, match and device. A time of device cpu is the emulator's.",
+      "cols=4096,8192): time with its 95 % interval, GB/s or TFLOP/s, share of the measured ceiling, what the time is "
+      "bound by, speed-up over the op's base, match and device. A time of device cpu is the emulator's.",
       "With --all every config that was tried, fastest first, the winner with a star: also registers, shared memory, "
       "spills, occupancy and what became of it. With --by what each value of a parameter costs at best and at the "
       "median, in each implementation. With --compare two caches, devices or versions side by side. With --history the "
       "winners of each problem over versions, drivers and time: faster, slower or not told apart. docs/tables.md "
       "explains every column.",
       "Text of more than 200 winners is a line for each dtype and attributes, unless --where, --sort, --top or "
-      "--columns "
-      "ask for rows.",
+      "--columns ask for rows.",
       "--where, --sort and --columns name columns as CSV and JSON do, those included that text has no room for; "
       "parameters of configs are columns, too.",
   };

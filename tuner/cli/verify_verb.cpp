@@ -44,10 +44,8 @@ Verb verify_verb() {
       "fp64; then once more on other inputs, in place where the op allows that. Nothing is timed, and nothing is "
       "written to the cache.",
       "Where all dims are named, each with one value, that problem is checked, tuned or not: its winner on the device, "
-      "or "
-      "the op's base where it has none. Otherwise the winners of the tuned problems that have one of the values given "
-      "are: "
-      "dtype=bf16 cols=4096,8192.",
+      "or the op's base where it has none. Otherwise the winners of the tuned problems that have one of the values "
+      "given are: dtype=bf16 cols=4096,8192.",
       "Errors, of all samples together: the largest absolute and relative error of an element, how many are off by "
       "more than atol + rtol·|reference|, and the error of the whole output norm-wise beside its limit.",
   };

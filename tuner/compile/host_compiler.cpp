@@ -65,8 +65,7 @@ std::vector<std::string> find_compiler() {
   }
   throw Error(
       "Looking for a C++ compiler failed: the CPU emulator compiles kernels with one, and there is neither c++ nor g++ "
-      "nor "
-      "clang++ on the PATH. Install one (apt-get install g++), or name one in the variable CXX.");
+      "nor clang++ on the PATH. Install one (apt-get install g++), or name one in the variable CXX.");
 }
 
 std::vector<std::byte> read_bytes(const fs::path& path) {

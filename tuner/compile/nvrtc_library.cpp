@@ -19,8 +19,7 @@ namespace fs = std::filesystem;
 constexpr int kOldestMajor = 12;
 constexpr const char* kAdvice =
     "Install a CUDA toolkit, or `pip install nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-crt nvidia-cuda-cccl`, "
-    "or "
-    "set TILEWRIGHT_NVRTC to the path of libnvrtc.so";
+    "or set TILEWRIGHT_NVRTC to the path of libnvrtc.so";
 
 // The file that a handle was loaded from. For a bare name only the loader knows it.
 fs::path loaded_from(void* handle, const fs::path& otherwise) {

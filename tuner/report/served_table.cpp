@@ -147,8 +147,7 @@ Table served_table(const Problem& problem, const std::vector<ServedLine>& lines)
   if (is_closely_led) {
     table.notes.emplace_back(
         "A runner-up below 1x has the lower median, and cannot be told apart from what is served: of such configs a "
-        "fixed "
-        "rule takes one (`tilewright show` tells which).");
+        "fixed rule takes one (`tilewright show` tells which).");
   }
   std::vector<Placed> placed;
   std::transform(lines.begin(), lines.end(), std::back_inserter(placed), place);
