@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every function of kernels/device/ptx, called once: compiled by NVRTC, so that ptxas judges each instruction, and by the
-// host compiler, so that the emulator's counterparts take the same arguments. Included into a generated source; never run.
+// Calls the functions of kernels/device/ptx. NVRTC compiles it, so that ptxas checks each instruction, and the host
+// compiler does, to show that the emulator's counterparts take the same arguments. Included into a generated source;
+// not run.
 
 #include "device/config.cuh"
 #include "device/ptx/barrier.cuh"
@@ -128,7 +129,7 @@ __global__ void __launch_bounds__(384, 1) on_sm_90a(const float* from, float* to
   to[threadIdx.x] = from[threadIdx.x];
 }
 
-// What the emulator has not.
+// Functions that the emulator does not model.
 template <class Config>
 __global__ void tensor_copies(const __grid_constant__ TensorMap map) {
   Shared& shared = *shared_storage<Shared>();
