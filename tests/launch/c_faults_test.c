@@ -9,10 +9,10 @@
 
 #include "tests/launch/c_test.h"
 
-/* In a folder of its own. */
+/* The copy's path. */
 static char copy[64];
 
-/* A new copy of the cache, with `size` bytes of `bytes` in the place of those at `at`. */
+/* Makes a new copy of the cache, with `size` bytes at `at` replaced by `bytes`. */
 static void copy_with(const char* cache, long at, const char* bytes, size_t size) {
   char block[4096];
   FILE* from = fopen(cache, "rb");
@@ -39,7 +39,7 @@ static tw_op* scale_of(tw_launcher* launcher) {
   return scale;
 }
 
-/* The copy is refused, with `part`, and where there is a fallback, that serves and says why. */
+/* Expects the copy to be refused with `part`; with a fallback, the fallback serves and says why. */
 static void is_no_cache(const char* cache, const char* part) {
   tw_launcher* launcher = NULL;
   tw_options options = {0};

@@ -3,8 +3,8 @@
 
 #include <atomic>
 
-/// The heap of a program that links this: counts all allocations, by operator new (aligned or not), malloc or SQLite.
-/// Without a sanitizer, it can make an allocation fail.
+/// The heap of a program that links this: counts all allocations, by any caller and function. Without a sanitizer, it
+/// can also make one fail.
 namespace tilewright::testing {
 
 struct Heap {
