@@ -68,8 +68,7 @@ using Combine = void (*)(void* const* payloads, unsigned present);
 
 struct Runtime {
   // Block barriers. A count of 0 means all threads of the block. Returns the result of __syncthreads_count, _and or
-  // _or;
-  // 0 for the others.
+  // _or; 0 for the others.
   unsigned (*barrier)(BarrierOp op, unsigned id, unsigned count, int predicate, Site site);
   // A function of a warp: waits until all living lanes of `mask` have called it with the same mask and combine.
   void (*collective)(unsigned mask, void* payload, Combine combine, Site site);

@@ -3,8 +3,7 @@
 
 // Kernels are compiled with -fsanitize=alignment,bounds. These handlers replace the sanitizer's run-time library: a
 // misaligned access, or an index beyond an array of known size, ends the launch and reports the source line. A GPU
-// would
-// trap at the former and read a neighbour at the latter.
+// would trap at the former and read a neighbour at the latter.
 
 #include "emulator/abi.h"
 #include "emulator/builtins/keywords.h"

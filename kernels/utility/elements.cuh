@@ -212,8 +212,7 @@ constexpr bool is_finite(double value) { return value - value == 0.0; }
 
 // Judges one element; `poison`: it is still poison. If the reference is poison (between the rows of a pitched tensor),
 // the element must be poison, too; with a sampled reference it must be written and not NaN. NaN must be NaN, an
-// infinity
-// the same infinity, all else within absolute + relative · |reference|.
+// infinity the same infinity, all else within absolute + relative · |reference|.
 constexpr void add_element(Difference& difference, double value, double reference, bool poison, const Bounds& bounds,
                            i64 index) {
   const double magnitude = reference < 0.0 ? -reference : reference;

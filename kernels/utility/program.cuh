@@ -7,8 +7,7 @@
 //
 // A program is a count of instructions, then two words each: the instruction and its operand. Operands of functions lie
 // on the stack in their order. A value may be none, as in `1 / 0` or beyond 64 bits: a result computed from none is
-// none,
-// but `select`, `and` and `or` ignore an operand that does not decide.
+// none, but `select`, `and` and `or` ignore an operand that does not decide.
 
 #include "elements.cuh"
 

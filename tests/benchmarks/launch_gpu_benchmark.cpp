@@ -162,8 +162,8 @@ std::vector<std::byte> cubin_of(const std::vector<std::byte>& ptx) {
 }
 
 /// Opening a cache of 10,000 winners and planning its first launch, with its binary loaded; without closing. A
-/// process's
-/// first time is reported apart: then the file's pages and the driver's loader are as an application finds them.
+/// process's first time is reported apart: then the file's pages and the driver's loader are as an application finds
+/// them.
 void open_and_first_plan_of_10000(benchmark::State& state) {
   if (!setup().why.empty()) return state.SkipWithError(setup().why.c_str());
   const std::vector<std::byte> cubin = cubin_of(testing::scale_ptx());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // kill -9, many times and at any moment, of any process of a sweep, of a campaign, or of two sweeps and an import on
-// one
-// cache: stored data stay, nothing is stored twice, and the next run continues from there.
+// one cache: stored data stay, nothing is stored twice, and the next run continues from there.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -15,8 +15,7 @@ namespace {
 class Prepare : public CliTest {
  protected:
   /// Adds a shape of `shift` to the swept cache, with a time for each of 13 widths: the width `cols` is the best, and
-  /// one
-  /// that never is the best is nearly as good everywhere.
+  /// one that never is the best is nearly as good everywhere.
   void add_shape(std::int64_t rows, std::int64_t cols) const {
     Store store{std::filesystem::path(cache())};
     const WinnerRow swept = swept_row(store);

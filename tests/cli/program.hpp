@@ -57,8 +57,7 @@ class CliTest : public ::testing::Test {
   /// As run_on_ops with `--format json`; returns the JSON.
   nlohmann::json json_of(std::vector<std::string> arguments, int expected_code = 0) const;
   /// Copies a cache in which `shift` was swept on the emulator. It is made once for all tests: each costs a copy
-  /// instead
-  /// of a dozen compilations.
+  /// instead of a dozen compilations.
   void use_swept_cache() const;
 
   [[nodiscard]] std::string cache() const { return (folder / "cache.db").string(); }

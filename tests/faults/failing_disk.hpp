@@ -4,8 +4,7 @@
 #include <atomic>
 
 /// A disk that fails: the shared library failing_disk, preloaded or linked, intercepts the C library's calls that
-/// change
-/// files below a folder. It counts them over all processes, and fails the requested one.
+/// change files below a folder. It counts them over all processes, and fails the requested one.
 namespace tilewright::testing {
 
 struct FailingDisk {

@@ -17,8 +17,7 @@
 #include "tuner/device/cpu/emulator.hpp"
 
 /// Runs one source on a GPU and on the emulator, which must write the same bits; or on a GPU alone, if the emulator
-/// does
-/// not model it, and then the test knows the bits.
+/// does not model it, and then the test knows the bits.
 namespace tilewright::test {
 
 using Words = std::vector<std::uint32_t>;
@@ -50,8 +49,7 @@ class DeviceFunctions : public testing::Test {
   }
 
   /// Runs `kernel(const u32* in, u32* out)` on both, and compares the outputs. Without a GPU it is compiled for both
-  /// and
-  /// runs on the emulator, then the test is skipped.
+  /// and runs on the emulator, then the test is skipped.
   void expect_same(const std::string& body, const Launch& launch, const Words& in, std::size_t out_words) {
     const Words emulated = on_emulator(request_of(body), launch, in, out_words);
     run_on_gpu(body, launch, in, out_words, {}, [&](const Words& real) {
@@ -62,10 +60,8 @@ class DeviceFunctions : public testing::Test {
     });
   }
 
-  /// Compiles for sm_90a, with or without a GPU; fails if that fails or registers spill. Then runs
-  /// `kernel(const u32* in, u32* out, the maps)` on zeroed memory and passes the output to `check`. Without a GPU the
-  /// test
-  /// is skipped.
+  /// Compiles for sm_90a, with or without a GPU; fails if that fails or registers spill. Then runs `kernel(const u32*
+  /// in, u32* out, the maps)` on zeroed memory and passes the output to `check`. Without a GPU the test is skipped.
   void run_on_gpu(const std::string& body, const Launch& launch, const Words& in, std::size_t out_words,
                   const std::vector<MapOf>& maps, const std::function<void(const Words&)>& check) {
     NvrtcReport report;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // kernels/device/ptx/wgmma.cuh on a GPU: tiles laid out by ordinary stores, against sums in fp64. The elements are
-// small
-// integers, so that the sums are exact.
+// small integers, so that the sums are exact.
 #include <bit>
 
 #include "tests/gpu/device_functions.hpp"
@@ -15,8 +14,7 @@ constexpr std::size_t kWidths[] = {32, 64, 96, 128, 160, 192, 224, 256};
 constexpr std::size_t kWidest = 256;
 
 /// D = A B, added a second time: twice the product, for each N of `widths`, one block each. `in` has A (kRows × k) and
-/// B
-/// (kWidest × k) as floats, k fastest; the blocks' rows of `out` follow each other.
+/// B (kWidest × k) as floats, k fastest; the blocks' rows of `out` follow each other.
 std::string products(const std::string& type, bool transposed_a, bool transposed_b,
                      const std::vector<std::size_t>& widths) {
   std::string calls;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* c_faults_test CACHE: what may go wrong under a program in C, with copies of the sample cache and the driver that
- * TILEWRIGHT_LIBCUDA names (the recording one): each is the code and the text that tilewright.h promises, and what comes after it
- * is served. Exits with the number of expectations that failed. */
+/* c_faults_test CACHE: faults under a program in C, with copies of the sample cache and the driver that
+ * TILEWRIGHT_LIBCUDA names (the recording one): each gives the code and text of tilewright.h, and later calls
+ * are served. Exits with the number of failed expectations. */
 #define _POSIX_C_SOURCE 200809L
 #include <sys/stat.h>
 #include <sys/wait.h>

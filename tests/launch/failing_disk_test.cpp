@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A disk that fails while an application opens, launches and refreshes: the call succeeds or its error says what
-// failed;
-// an open cache continues to serve, and the next call works.
+// failed; an open cache continues to serve, and the next call works.
 #include "tests/faults/failing_disk.hpp"
 
 #include <gmock/gmock.h>

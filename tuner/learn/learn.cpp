@@ -65,8 +65,8 @@ FeatureSpace space_of(const Specs& known, const Specs& all, std::size_t dims, co
   return space;
 }
 
-/// The configs timed at a shape, by text and implementation hash. The base is among them: it may be the best of a
-/// small shape.
+/// The configs timed at a shape, by text and implementation hash. The base is among them: it may be the best of a small
+/// shape.
 std::map<std::pair<std::string, std::string>, const ConfigSummary*> timed_at(const ShapeSummary& shape) {
   std::map<std::pair<std::string, std::string>, const ConfigSummary*> timed;
   for (const ConfigSummary& each : shape.configs) {

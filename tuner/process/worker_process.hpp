@@ -33,10 +33,8 @@ class WorkerProcess {
   /// Kills the process and its children in the same process group.
   void kill() noexcept;
   /// Waits for the end of a process that closed its socket or was killed, and returns the cause: "signal 11
-  /// (Segmentation
-  /// fault)", "exit code 1". Returns "no end yet" after 20 seconds, or once `interrupted` (may be empty) returns true:
-  /// a
-  /// driver may hold a killed process.
+  /// (Segmentation fault)", "exit code 1". Returns "no end yet" after 20 seconds, or once `interrupted` (may be empty)
+  /// returns true: a driver may hold a killed process.
   [[nodiscard]] std::string end(const std::function<bool()>& interrupted = {});
 
  private:

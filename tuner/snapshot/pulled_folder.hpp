@@ -34,8 +34,7 @@ class PulledFolder {
   /// The hash of the link's snapshot, or nullopt if the link leads to none.
   [[nodiscard]] std::optional<std::string> linked(const std::string& channel) const;
   /// Sets the link atomically: readers open the old snapshot or the new one. Throws Error if the link's name is taken
-  /// by
-  /// another file.
+  /// by another file.
   void point(const std::string& channel, const std::string& hash) const;
   /// Flushes the verified part to the disk, makes it read-only and renames it to the snapshot.
   void keep_part(const std::string& hash) const;

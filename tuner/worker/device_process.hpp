@@ -22,14 +22,12 @@ class DeviceProcess : public TrialDevice {
  public:
   struct Settings {
     /// The worker's path and arguments; the device's name is appended. The worker calls end_with, then serve_device,
-    /// with
-    /// its standard input.
+    /// with its standard input.
     std::vector<std::string> command;
     /// A name for open_device. After "auto", restarts open the device it chose.
     std::string device = "auto";
     /// The time without progress after which a config's process is killed; zero: ten seconds, or ninety on the
-    /// emulator,
-    /// which has its own limit.
+    /// emulator, which has its own limit.
     std::chrono::milliseconds timeout{0};
     /// Asked often; true ends the work under way.
     std::function<bool()> interrupted;
@@ -39,8 +37,7 @@ class DeviceProcess : public TrialDevice {
   };
 
   /// Starts the process and opens the device. Passes on the errors of opening; throws DeviceError if the process ends
-  /// or
-  /// on interrupt.
+  /// or on interrupt.
   explicit DeviceProcess(Settings settings);
   ~DeviceProcess() override;
 

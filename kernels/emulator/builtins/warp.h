@@ -2,8 +2,7 @@
 #pragma once
 
 // The functions that a warp's lanes call together. Each lane leaves a payload on its stack and waits; the last to
-// arrive
-// fills in all results. A read from an absent lane (exited, or not in the mask) returns poison: all bits set.
+// arrive fills in all results. A read from an absent lane (exited, or not in the mask) returns poison: all bits set.
 
 #include "emulator/abi.h"
 #include "emulator/builtins/keywords.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A compiler process that answers at once. Configs of the implementation "wrong", or that FAKE_JIT_REFUSES names, do
-// not
-// compile; those of "odd" have unreadable kernels. The binary is the file FAKE_JIT_BINARY with the kernels of
+// not compile; those of "odd" have unreadable kernels. The binary is the file FAKE_JIT_BINARY with the kernels of
 // FAKE_JIT_KERNELS, else the request's texts, one a line. It does not answer while the file FAKE_JIT_GATE exists.
 #include <chrono>
 #include <cstdlib>

@@ -234,8 +234,7 @@ std::string Decoded::fault() {
 }
 
 /// Over tensors, over pages that hold a warp's whole step, and over other pages; by clusters and by the split kernel,
-/// in
-/// one row of packs and, if their number is even, in two. Each launch follows another.
+/// in one row of packs and, if their number is even, in two. Each launch follows another.
 void expect_right(Call call) {
   for (const int page : {0, 32, 13}) {
     call.page = page;

@@ -131,8 +131,7 @@ bool compiles_all() {
 }
 
 // Compiles a config of each problem; with TILEWRIGHT_COMPILE_ALL=1, all configs. The compiler serialises a product
-// whose
-// registers it cannot keep in place, which is far slower.
+// whose registers it cannot keep in place, which is far slower.
 void expect_products_in_place(const std::string& name, const std::vector<std::string>& problems, int most_spilled = 64,
                               const std::string& implementation = "wgmma") {
   if (NvrtcLibrary::find(nvrtc_search_places()) == nullptr) {

@@ -122,8 +122,7 @@ float value_of(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{b
 std::uint16_t bits_of(float value) { return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16); }
 
 /// Replaces the copy to c, which the emulator does not model: the map holds c, its extents, and a box's rows and
-/// 16-byte
-/// units.
+/// 16-byte units.
 constexpr const char* kTensorStore = R"cu(
 #include "device/ptx/bulk_copy.cuh"
 #include "device/ptx/tensor_copy.cuh"

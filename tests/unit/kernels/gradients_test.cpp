@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Backward ops against their forward ops: for L = Σ over the forward op's outputs of cotangent · output, in fp64,
-// central
-// differences of L equal the backward op's reference. Verification holds the kernels to that reference.
+// central differences of L equal the backward op's reference. Verification holds the kernels to that reference.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -23,14 +23,12 @@
 #include "tuner/definition/shapes.hpp"
 
 /// The spaces of all ops of the kernels folder: their sizes, and that legal configs compile. Compiles a sample
-/// (`sample`
-/// below); with TILEWRIGHT_COMPILE_ALL=1, all configs.
+/// (`sample` below); with TILEWRIGHT_COMPILE_ALL=1, all configs.
 namespace tilewright {
 namespace {
 
 /// The op's own grid for all dtypes, and the first and the last value of each attribute. With `odd_too`, each problem
-/// is
-/// followed by one whose last dim is one more (or near it in the domain), since grids consist of powers of two.
+/// is followed by one whose last dim is one more (or near it in the domain), since grids consist of powers of two.
 std::vector<Problem> problems_of(const OpDefinition& definition, bool odd_too) {
   std::vector<OpSpec> specs;
   for (const DType dtype : definition.interface.dtypes) specs.push_back({definition.interface.op, dtype, {}});
@@ -88,9 +86,8 @@ std::array<std::string, 4> traits_of(const Choice& choice) {
 }
 
 /// A few configs of an op, the same on all machines. Draws 256 of the problems and devices, and for each a config of
-/// each
-/// implementation. Takes the configs that add a new pair of: implementation, dtype, architecture, odd or even last dim;
-/// first those that add many pairs, then few. So each pair drawn is compiled.
+/// each implementation. Takes the configs that add a new pair of: implementation, dtype, architecture, odd or even last
+/// dim; first those that add many pairs, then few. So each pair drawn is compiled.
 std::vector<Choice> sample(const OpDefinition& definition, std::vector<std::pair<Problem, DeviceFacts>> places) {
   std::mt19937 random(20240229);
   // std::shuffle and distributions differ between standard libraries.

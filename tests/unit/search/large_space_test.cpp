@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A space of 100,000 unknown configs: most of it slopes to a wide valley, and the fastest configs lie in a narrow
-// valley
-// far from it.
+// valley far from it.
 #include <sys/resource.h>
 
 #include <algorithm>

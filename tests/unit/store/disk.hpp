@@ -59,8 +59,7 @@ class Disk {
   }
 
   /// Changes a byte of the value, calls `judge`, and restores the value. Returns false without the call if SQLite
-  /// refuses
-  /// the change because two rows would be the same.
+  /// refuses the change because two rows would be the same.
   template <class Judge>
   bool change(const Place& place, std::size_t byte, const Judge& judge) {
     SQLite::Statement read(database_, reading(place));

@@ -9,8 +9,7 @@
 #include "tuner/verify/verify.hpp"
 
 /// y = 2·x over rows × cols, with a reference and kernels that each go wrong in one way, all in one binary: a test
-/// picks
-/// one by its entry. On the emulator unless a device is given.
+/// picks one by its entry. On the emulator unless a device is given.
 namespace tilewright::testing {
 
 class TwiceOp {

@@ -2,8 +2,7 @@
 #pragma once
 
 // For functions that the emulator lacks: a kernel that calls one fails to compile with a message. They are templates,
-// so
-// that their header can be included and unused templates may name them.
+// so that their header can be included and unused templates may name them.
 
 namespace tilewright::emulator {
 
