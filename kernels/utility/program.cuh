@@ -200,8 +200,7 @@ constexpr bool holds(Type type, i64 value) {
 
 // Fills element `element`, in row-major order, of a tensor with `scale` times a program's value if another program, the
 // condition, is true. `words` holds the rank, the extents, the strides in elements, the offset of the value's program,
-// then the condition's program and the value's. Returns false, without writing, if either is none or the value does not
-// fit the type.
+// then the condition's program and the value's. False, and unwritten, if either is none or the value does not fit.
 inline bool fill_element(void* tensor, Type type, const i64* words, i64 element, double scale) {
   const i64 rank = words[0];
   const i64* const extents = words + 1;

@@ -5,8 +5,7 @@
 //
 // Each kernel strides over its elements with the whole grid, so any grid is right. Kernels with a result write one
 // tally a block, which the host merges in the order of the blocks: each run gives the same numbers. Loops are not
-// unrolled:
-// each tuning process compiles the file, and its time to compile counts more than its speed.
+// unrolled: each tuning process compiles the file, and its time to compile counts more than its speed.
 
 #include "device/config.cuh"
 #include "utility/elements.cuh"

@@ -29,8 +29,7 @@ struct BoostingRows {
 struct BoostingSettings {
   /// The most trees: a turn without a worthwhile split adds none.
   int trees = 1000;
-  /// The groups form this many parts, and each tree leaves out one, in turn: this counters overfitting to single
-  /// groups.
+  /// Parts of the groups, of which each tree leaves out one, in turn: this counters overfitting to single groups.
   /// 1 or fewer: none is left out.
   std::size_t parts = 8;
   /// Most leaves of a tree; at most 127, since a node's offset to its right child is one byte.

@@ -50,8 +50,7 @@ bool read_number(std::string_view& text, std::uint64_t& number) {
   return true;
 }
 
-/// Parses a Range header. Nullopt if it is malformed or has several ranges: the whole file is sent. `end` 0: the range
-/// lies outside the file.
+/// Parses a Range header. Nullopt, for the whole file, if it is malformed or has several ranges. `end` 0: outside.
 std::optional<Range> parse_range(std::string_view text, std::uint64_t size) {
   constexpr std::string_view kUnit = "bytes=";
   if (!text.starts_with(kUnit)) return std::nullopt;

@@ -21,8 +21,7 @@ class Gate {
   /// `told` hears of a token file that can no longer be read.
   explicit Gate(const Settings& settings, std::function<void(const std::string&)> told = {});
 
-  /// The refusal of a request, or nullopt if it is admitted. `route`: null if none matches. Sets call.caller. One
-  /// thread.
+  /// A request's refusal, or nullopt if it is admitted. `route`: null if none matches. Sets call.caller. One thread.
   [[nodiscard]] std::optional<Response> refuse(Call& call, const Route* route);
   /// The client's address; behind a proxy, the address that the proxy reports.
   [[nodiscard]] std::string client_of(const Request& request) const;

@@ -41,9 +41,8 @@ class HttpServer {
   using Handler = std::function<void(Request, Responder)>;
 
   /// Listens at once; `port` 0 takes a free one. The thread of run() calls `handler`. Throws Error if the address is
-  /// not available.
-  /// With `tls` only TLS is served. Changed files are read again; if that fails, the previous ones stay in force and
-  /// `told` hears why. Throws UsageError if they hold no certificate or no matching key.
+  /// not available. With `tls` only TLS is served. Changed files are read again; if that fails, the previous ones stay
+  /// in force and `told` hears why. Throws UsageError if they hold no certificate or no matching key.
   HttpServer(const std::string& address, std::uint16_t port, const HttpLimits& limits,
              const std::optional<TlsFiles>& tls, Handler handler, std::function<void(const std::string&)> told = {});
   ~HttpServer();

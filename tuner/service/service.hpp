@@ -56,9 +56,8 @@ class Service {
   /// "http://127.0.0.1:8470", "https://10.0.0.5:8470"
   [[nodiscard]] std::string url() const;
   [[nodiscard]] std::uint16_t port() const noexcept;
-  /// Serves until `cancelled` returns true (asked ten times a second), then answers requests under way within two
-  /// seconds.
-  /// False: a request is still at work, and the destructor waits for it. The process may safely be killed instead.
+  /// Serves until `cancelled` (asked ten times a second) returns true, then answers requests under way for at most two
+  /// seconds. False: a request is still at work, and the destructor waits for it; the process may be killed safely.
   bool run(const std::function<bool()>& cancelled);
 
  private:

@@ -11,9 +11,8 @@
 #include "tuner/process/channel.hpp"
 #include "tuner/sweep/config_runner.hpp"
 
-/// The messages between a sweep and its device's process, as values. Both ends are the same program, so messages have
-/// no version. Reading a malformed message throws the exceptions that understand() (tuner/process/channel.hpp) turns
-/// into GarbledMessage. Pure functions, for any thread.
+/// The messages between a sweep and its device's process, as values. Both ends are one program, so messages have no
+/// version. Malformed messages throw the exceptions that understand() (tuner/process/channel.hpp) handles. Pure.
 ///
 /// The worker may begin with a sight: the GPU that it is about to open. Then comes its greeting: the opened device.
 /// Then the parent asks and the worker answers, one question at a time: {"do": "set_up" | "run" | "time_together" |

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls the functions of kernels/device/ptx. NVRTC compiles it, so that ptxas checks each instruction, and the host
-// compiler does, to show that the emulator's counterparts take the same arguments. Included into a generated source;
-// not run.
+// Calls the functions of kernels/device/ptx. Compiled by NVRTC, so that ptxas checks each instruction, and by the host
+// compiler, so that the emulator's functions take the same arguments. Included into a generated source; not run.
 
 #include "device/config.cuh"
 #include "device/ptx/barrier.cuh"

@@ -19,8 +19,7 @@ namespace {
 
 constexpr int kHeads = 4, kKeyHeads = 2, kKeysOfBlock = 128, kRecord = 6;
 
-/// Each block writes its steps: batch and head, block of queries, first key, turn, sum. Then the number of additions to
-/// each sum.
+/// Each block writes its steps: batch and head, block of queries, first key, turn, sum; then the additions to each sum.
 std::string source(bool causal, int block_m, int groups) {
   return fmt::format(R"cu(
 struct Fixed {{

@@ -69,8 +69,7 @@ constexpr int kHead = 16;
 constexpr std::uint16_t kNaN = 0x7fc0, kUntouched = 0x4242;
 
 /// o of sequences with `lengths` queries and keys, of one head. Keys and values of all sequences but `only` are NaN
-/// (-1:
-/// none is), and the tensors have tokens of NaN after the last sequence.
+/// (-1: none is), and the tensors have tokens of NaN after the last sequence.
 std::vector<std::uint16_t> attended(const std::vector<int>& lengths, int only) {
   constexpr int kBehind = 70;
   static const EmulatedKernel kMade(R"cu(

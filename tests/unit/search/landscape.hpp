@@ -39,8 +39,7 @@ class Landscape {
     space.rule.max_rounds = 20;
   }
 
-  /// A round's time: the true time with uniform noise of ±noise; if that is above 0.001, one round in forty takes 15 %
-  /// more.
+  /// A round's time: the true time with noise of ±noise; above 0.001, one round in forty is an outlier of 15 %.
   [[nodiscard]] double round(std::size_t candidate) const {
     const double uniform = static_cast<double>(bits_() >> 11) * 0x1p-53;
     const double outlier = noise_ > 0.001 && bits_() % 40 == 0 ? 1.15 : 1.0;
