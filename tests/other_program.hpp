@@ -9,8 +9,7 @@
 
 namespace tilewright {
 
-/// A cache as another program opens it that knows the functions of its tables: what it changes gets the checksum of
-/// what it changes it to.
+/// A cache opened by another program that has the tables' functions: its changes update the checksums.
 class OtherProgram : public SQLite::Database {
  public:
   explicit OtherProgram(const std::filesystem::path& path) : Database(path.string(), SQLite::OPEN_READWRITE) {

@@ -11,13 +11,13 @@
 
 namespace tilewright::test {
 
-/// A new folder that only its owner may write, removed at the end with all that is in it.
+/// A new folder that only its owner may write; the destructor removes it with its content.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
     std::string name = (std::filesystem::temp_directory_path() / "tilewright-test-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make " + name);
-    // As programs see it that follow links.
+    // Without symbolic links.
     path_ = std::filesystem::canonical(name);
     std::filesystem::permissions(path_, kUsual);
   }

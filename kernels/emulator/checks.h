@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Kernels are compiled with -fsanitize=alignment,bounds, and these are the handlers in place of the sanitizer's
-// run-time library: an access at an address that is no multiple of its type's alignment, or an index beyond an array of
-// known size, ends the launch with the place in the source. A GPU would trap at the first, and at the second read a
-// neighbour.
+// Kernels are compiled with -fsanitize=alignment,bounds. These handlers replace the sanitizer's run-time library: a
+// misaligned access, or an index beyond an array of known size, ends the launch and reports the source line. A GPU
+// would trap at the former and read a neighbour at the latter.
 
 #include "emulator/abi.h"
 #include "emulator/builtins/keywords.h"
 
 namespace tilewright::emulator {
 
-// What the compiler passes, as far as it is used here.
+// The used part of what the compiler passes.
 struct CheckedPlace {
   const char* file;
   unsigned line;

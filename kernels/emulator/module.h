@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the host compiler appends to a generated source: the table of its kernels. The parameters' types are
-// deduced from the kernel, so the generator needs to know none:
+// Macros that define a generated source's table of kernels. The parameters' types are deduced from the kernel, so the
+// generator need not know them:
 //
 //   #include "emulator/module.h"
 //   static const tilewright::emulator::Entry tilewright_entries[] = {
@@ -24,7 +24,7 @@ struct MakeSequence<0, Indices...> {
   using type = Sequence<Indices...>;
 };
 
-// Calls Kernel with the values that params point at.
+// Calls Kernel with the values that `params` point to.
 template <auto Kernel>
 struct Invoker;
 template <class... Args, void (*Kernel)(Args...)>
@@ -38,7 +38,7 @@ struct Invoker<Kernel> {
   static void invoke(void** params) { call(params, typename MakeSequence<kCount>::type{}); }
 };
 
-// The first static __shared__ variable of the module, so that its thread-local block is never empty.
+// The module's first static __shared__ variable: its thread-local block is not empty.
 static thread_local unsigned char static_shared_anchor;
 inline void touch_static_shared() { asm volatile("" : : "r"(&static_shared_anchor) : "memory"); }
 

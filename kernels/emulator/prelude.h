@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What NVRTC knows without an include, for the host C++ compiler: included before every kernel source
-// (-include). These headers are read again for each kernel that is compiled, so they include no standard header.
+// NVRTC's built-in declarations for the host C++ compiler, included before each kernel source (-include). These headers
+// are read again for each kernel that is compiled, so they include no standard header.
 
 #include "emulator/abi.h"
 #include "emulator/builtins/atomic.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// One element at a time: random values, conversions and judgement, for the kernels of tensor_tools.cu and for the host
-// alike. The same source and integer arithmetic give the same bits on a GPU, on the emulator and on the host, so that
-// a tensor filled on one is known on all. Plain functions without qualifiers: NVRTC takes them for device code.
+// Functions of one element: random values, conversions and comparison, for the kernels of tensor_tools.cu and the host.
+// The same source and integer arithmetic give the same bits on a GPU, on the emulator and on the host. Plain functions
+// without qualifiers: NVRTC compiles them as device code.
 
 namespace tilewright::utility {
 
@@ -19,10 +19,10 @@ enum Type : i64 { kF32, kF16, kBf16, kF64, kI32, kI64, kU32, kU64, kU8 };
 // How a tensor is filled.
 enum Fill : i64 { kNormal, kUniform };
 
-// All bits set: what an output holds before a kernel writes it. A NaN that no arithmetic makes.
+// All bits set: an output's content before a kernel writes it. No arithmetic gives this NaN.
 inline constexpr u64 kPoison = ~0ull;
 
-// 64 bits that look random for each counter (Steele, Lea and Flood, SplittableRandom, 2014).
+// 64 pseudo-random bits for a counter (Steele, Lea and Flood, SplittableRandom, 2014).
 constexpr u64 random_bits(u64 key, u64 counter) {
   u64 z = key + (counter + 1) * 0x9e3779b97f4a7c15ull;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
@@ -36,8 +36,8 @@ constexpr int four_uniforms(u64 bits) {
   return 2 * static_cast<int>((pairs & 0xffffffffu) + (pairs >> 32)) - 4 * 65535;
 }
 
-// Element `index` of a tensor as an integer, symmetric about 0; times `unit(fill)` it has deviation 1 (normal: a sum of
-// eight uniform numbers, which ends at 4.9 deviations) or lies in ±1 (uniform).
+// Element `index` of a tensor as an integer, symmetric about 0. Times `unit(fill)` it has deviation 1 (normal: a sum of
+// eight uniform numbers, at most 4.9 deviations) or lies in ±1 (uniform).
 constexpr int random_integer(Fill fill, u64 key, i64 index) {
   const u64 i = static_cast<u64>(index);
   if (fill == kNormal) return four_uniforms(random_bits(key, 2 * i)) + four_uniforms(random_bits(key, 2 * i + 1));
@@ -49,7 +49,7 @@ constexpr double unit(Fill fill) {
   return fill == kNormal ? 1.0 / 107019.8462 : 1.0 / (1 << 24);
 }
 
-// Halves of a float and bits of a float; rounding is to the nearest, ties to even.
+// Conversions between float, its bits and 16-bit types; rounding is to the nearest, ties to even.
 constexpr u32 bits_of(float value) { return __builtin_bit_cast(u32, value); }
 constexpr float float_of(u32 bits) { return __builtin_bit_cast(float, bits); }
 
@@ -83,7 +83,7 @@ constexpr u16 float_to_f16(float value) {
   return static_cast<u16>(sign | ((bits + 0xfffu + ((bits >> 13) & 1u) - (112u << 23)) >> 13));
 }
 
-// Element `index` of a tensor, as a double: exact for every type but i64 and u64 beyond 2^53.
+// Element `index` of a tensor, as a double: exact except for i64 and u64 beyond 2^53.
 inline double read_element(const void* tensor, Type type, i64 index) {
   switch (type) {
     case kF32:
@@ -108,7 +108,7 @@ inline double read_element(const void* tensor, Type type, i64 index) {
   return 0.0;
 }
 
-// True when no bit of the element is zero.
+// Whether all bits of the element are set.
 inline bool is_poison(const void* tensor, Type type, i64 index) {
   switch (type) {
     case kF16:
@@ -128,7 +128,7 @@ inline bool is_poison(const void* tensor, Type type, i64 index) {
   return false;
 }
 
-// Rounds to the element's type. Whole numbers are rounded half away from zero; unsigned ones take the magnitude.
+// Rounds to the element's type. Integers round half away from zero; unsigned ones take the magnitude.
 inline void write_element(void* tensor, Type type, i64 index, float value) {
   const float magnitude = value < 0.0f ? -value : value;
   const i64 whole = static_cast<i64>(magnitude + 0.5f);
@@ -164,7 +164,7 @@ inline void write_element(void* tensor, Type type, i64 index, float value) {
   }
 }
 
-// A check of a tensor's words: a sum that changes with any of them and with their order, and how many are poison.
+// A tensor's checksum, which depends on the values and the order of its words, and the number of poison words.
 struct WordTally {
   u64 sum;
   u64 poison;
@@ -180,17 +180,17 @@ constexpr void merge(WordTally& into, const WordTally& other) {
   into.poison += other.poison;
 }
 
-// The bounds that all elements must meet.
+// The bounds of each element's error.
 struct Bounds {
   double absolute;
   double relative;
-  // The type rounds to infinity from here on, where infinity is right, too.
+  // The magnitude from which the type rounds to infinity: then infinity is right, too.
   double overflow;
-  // The reference leaves elements out: where it is poison, any number is right.
+  // The reference may leave elements out: if it is poison, any number is right.
   bool sampled = false;
 };
 
-// How a tensor differs from its reference.
+// A tensor's differences from its reference.
 struct Difference {
   double max_absolute;
   double max_relative;
@@ -198,10 +198,10 @@ struct Difference {
   double reference_squares;
   u64 wrong;
   u64 unwritten;
-  // Wrong elements that were written and that the reference does not have: they lie between rows or, of a sampled
+  // Wrong elements that were written but are poison in the reference: they lie between rows or, with a sampled
   // reference, are NaN.
   u64 stray;
-  // The lowest index of a wrong element; kPoison when there is none.
+  // The lowest index of a wrong element; kPoison without one.
   u64 first_wrong;
 };
 
@@ -210,10 +210,9 @@ constexpr Difference no_difference() { return {0.0, 0.0, 0.0, 0.0, 0, 0, 0, kPoi
 constexpr bool is_nan(double value) { return !(value == value); }
 constexpr bool is_finite(double value) { return value - value == 0.0; }
 
-// Judges one element; `poison` says that it still holds what it held before the kernel ran. Where the reference is
-// poison, between the rows of a pitched tensor, the element must be poison, too; but under a sampled reference it must
-// have been written and be no NaN. NaN must be NaN, an infinity the same infinity, all else within absolute + relative
-// · |reference|.
+// Judges one element; `poison`: it is still poison. If the reference is poison (between the rows of a pitched tensor),
+// the element must be poison, too; with a sampled reference it must be written and not NaN. NaN must be NaN, an
+// infinity the same infinity, all else within absolute + relative · |reference|.
 constexpr void add_element(Difference& difference, double value, double reference, bool poison, const Bounds& bounds,
                            i64 index) {
   const double magnitude = reference < 0.0 ? -reference : reference;

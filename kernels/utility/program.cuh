@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Formulas of element indices as programs for a small stack machine, so that one source computes the elements of a
-// tensor on a GPU, on the emulator and on the host (tuner/verify/program.hpp makes them of formulas). Plain functions
-// without qualifiers, as in elements.cuh.
+// A small stack machine for formulas of element indices: one source computes a tensor's elements on a GPU, on the
+// emulator and on the host (tuner/verify/program.hpp compiles formulas). Plain functions without qualifiers, as in
+// elements.cuh.
 //
-// A program is a count of instructions and then each as two words: what to do, and its operand. Operands of functions
-// lie on the stack in their order. A value may be none, as in `1 / 0` or beyond 64 bits: what is computed of none is
-// none, except that `select`, `and` and `or` take no notice of an operand that does not decide.
+// A program is a count of instructions, then two words each: the instruction and its operand. Operands of functions lie
+// on the stack in their order. A value may be none, as in `1 / 0` or beyond 64 bits: a result computed from none is
+// none, but `select`, `and` and `or` ignore an operand that does not decide.
 
 #include "elements.cuh"
 
@@ -15,7 +15,7 @@ namespace tilewright::utility {
 
 enum Instruction : i64 {
   kPushNumber,  // the operand
-  kPushIndex,   // of the extent that the operand counts, 0 the slowest
+  kPushIndex,   // the index of dimension `operand`, 0 the slowest
   kPushNone,
   kNegate,
   kNot,
@@ -41,9 +41,9 @@ enum Instruction : i64 {
   kLog2,
 };
 
-// Values on the stack at once.
+// The most values on the stack.
 inline constexpr int kMostDepth = 32;
-// Extents of a tensor.
+// The most dimensions of a tensor.
 inline constexpr int kMostRank = 8;
 
 struct MaybeNumber {
@@ -123,7 +123,7 @@ constexpr MaybeNumber of_two(Instruction instruction, i64 a, i64 b) {
   }
 }
 
-// `and` and `or`: the right side counts where the left one does not decide.
+// `and` and `or`: the right side counts only if the left one does not decide.
 constexpr MaybeNumber logic_of(Instruction instruction, MaybeNumber a, MaybeNumber b) {
   const bool decides = (a.number != 0) == (instruction == kOr);
   if (!a.exists || decides) return {a.number != 0 ? 1 : 0, a.exists};
@@ -158,7 +158,7 @@ constexpr MaybeNumber run_program(const i64* program, const i64* indices) {
   return stack[0];
 }
 
-// Writes a whole number as an element; the caller knows that the type holds it.
+// Writes an integer as an element; the type must hold it.
 inline void write_whole(void* tensor, Type type, i64 index, i64 value) {
   switch (type) {
     case kI32:
@@ -182,7 +182,7 @@ inline void write_whole(void* tensor, Type type, i64 index, i64 value) {
 
 constexpr bool is_whole(Type type) { return type >= kI32; }
 
-// The range of whole numbers that a type holds.
+// Whether a type's range of integers has `value`.
 constexpr bool holds(Type type, i64 value) {
   switch (type) {
     case kI32:
@@ -198,9 +198,9 @@ constexpr bool holds(Type type, i64 value) {
   }
 }
 
-// Fills element `element`, in row-major order, of a tensor: `scale` times the value of a program, where that of another
-// is true. `words` hold the rank, the extents, the strides in elements, where the value's program begins, and the two
-// programs, that of the condition first. False: it has no value, and nothing is written.
+// Fills element `element`, in row-major order, of a tensor with `scale` times a program's value if another program, the
+// condition, is true. `words` holds the rank, the extents, the strides in elements, the offset of the value's program,
+// then the condition's program and the value's. False, and unwritten, if either is none or the value does not fit.
 inline bool fill_element(void* tensor, Type type, const i64* words, i64 element, double scale) {
   const i64 rank = words[0];
   const i64* const extents = words + 1;
@@ -227,8 +227,8 @@ inline bool fill_element(void* tensor, Type type, const i64* words, i64 element,
   return true;
 }
 
-// Rounds element `element`, in row-major order, of a tensor of doubles to another of the same extents. `words` hold the
-// rank, the extents, and the strides of the two, those of the doubles first.
+// Rounds element `element`, in row-major order, of a tensor of doubles to another tensor of the same extents. `words`
+// holds the rank, the extents, the strides of the doubles, then the other's strides.
 inline void round_element(void* to, Type type, const double* from, const i64* words, i64 element) {
   const i64 rank = words[0];
   const i64* const extents = words + 1;
@@ -246,7 +246,7 @@ inline void round_element(void* to, Type type, const double* from, const i64* wo
   }
 }
 
-// The lowest index of an element without a value; kPoison when there is none.
+// The lowest index of an element without a value; kPoison without one.
 struct FirstWithout {
   u64 index;
 };

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Work on whole tensors around a measurement, where the tensors are: random inputs, sums that show whether something
-// was written, comparison with a reference. Not an op: launched by the tuner itself (tuner/device/kernel_tools.cpp).
+// Kernels for whole tensors around a measurement: random inputs, tallies that detect writes, comparison with a
+// reference. Not an op: the tuner launches them itself (tuner/device/kernel_tools.cpp).
 //
-// Every kernel strides over its elements with the whole grid, so any grid is right. Those that answer write one tally a
-// block, which the host merges in the order of the blocks: the same numbers at each run. Loops are not unrolled: the
-// file is compiled in every process that tunes, and its time to compile counts more than its speed.
+// Each kernel strides over its elements with the whole grid, so any grid is right. Kernels with a result write one
+// tally a block, which the host merges in the order of the blocks: each run gives the same numbers. Loops are not
+// unrolled: each tuning process compiles the file, and its time to compile counts more than its speed.
 
 #include "device/config.cuh"
 #include "utility/elements.cuh"
@@ -15,7 +15,7 @@ namespace tilewright::utility {
 
 inline constexpr int kThreads = 256;
 
-// Merges the tallies of a block's threads in a tree; the block's own is in `slots[0]` afterwards.
+// Merges the tallies of a block's threads in a tree; `slots[0]` then has the block's tally.
 template <class Tally>
 __device__ inline void merge_block(Tally mine, Tally* slots) {
   slots[threadIdx.x] = mine;
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(256)
   }
 }
 
-// Elements by their indices; tells the first one of each block that has no value.
+// Fills elements by their indices (fill_element); `firsts` gets each block's first element without a value.
 template <class Config>
 __global__ void __launch_bounds__(256) fill_by_program(void* to, const long long* words, unsigned long long* firsts,
                                                        long long type, long long count, double scale) {
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(256) fill_by_program(void* to, const long long
   if (threadIdx.x == 0) reinterpret_cast<FirstWithout*>(firsts)[blockIdx.x] = slots[0];
 }
 
-// Doubles as elements of another type, at other strides.
+// Converts doubles to elements of another type, at other strides.
 template <class Config>
 __global__ void __launch_bounds__(256)
     round_elements(void* to, const double* from, const long long* words, long long type, long long count) {
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(256)
   for (i64 i = first_index(); i < count; i += stride()) round_element(to, static_cast<Type>(type), from, words, i);
 }
 
-// Doubles of any type's elements.
+// Converts elements of any type to doubles.
 template <class Config>
 __global__ void __launch_bounds__(256) widen(const void* from, double* to, long long type, long long count) {
   using namespace tilewright::utility;
@@ -74,9 +74,9 @@ __global__ void __launch_bounds__(256) widen(const void* from, double* to, long 
   for (i64 i = first_index(); i < count; i += stride()) to[i] = read_element(from, static_cast<Type>(type), i);
 }
 
-// Fills what lies between rows of `row` bytes, `gap` behind each of `rows`, and the same at every combination of the
-// indices that `repeats` has: how many, and the extent and the stride of each. `count` bytes, each that of `word` in
-// whose place it lies.
+// Fills the gaps between rows: `gap` bytes after each of `rows` rows of `row` bytes, at each combination of outer
+// indices. `repeats` holds the number of outer indices, then each one's extent and stride. Writes `count` bytes, each
+// the byte of `word` at its address modulo 8.
 template <class Config>
 __global__ void __launch_bounds__(256)
     fill_gaps(unsigned char* to, const long long* repeats, long long rows, long long row, long long gap,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tuner itself spends on a config, beside compiling and measuring it: a plan, a bound, a source, a place in
-// the search, rows in the cache for its binary and its trial. All candidates of a gemm problem; the time is of one
-// config considered, and of one trial, to which what is learned from neighbouring shapes is added up.
+// The tuner's own time for a config, besides compiling and measuring it: a plan, a bound, a source, a place in the
+// search, rows in the cache for its binary and its trial. Tunes all candidates of a gemm problem; reports the time of
+// one config considered and of one trial. Learning from neighbouring shapes counts towards the trials.
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
@@ -55,7 +55,7 @@ class Cache {
   std::filesystem::path folder_;
 };
 
-/// A binary as compilers make them: some of it packs well.
+/// A binary that compresses in part, as compilers' binaries do.
 std::vector<std::byte> drawn_binary(std::size_t seed) {
   std::mt19937 bits(static_cast<unsigned>(seed));
   std::vector<std::byte> bytes(kBinaryBytes);
@@ -63,7 +63,7 @@ std::vector<std::byte> drawn_binary(std::size_t seed) {
   return bytes;
 }
 
-/// One problem of gemm, from its space to its winners, as a sweep deals with it.
+/// Problems of gemm, each handled from its space to its winners as in a sweep.
 class Problems {
  public:
   Problems() : catalogue_({}, kernels_dir()), definition_(catalogue_.find("gemm")), store_(folder_.file()) {
@@ -75,7 +75,7 @@ class Problems {
     }
   }
 
-  /// Stores a time of every config of a problem.
+  /// Stores a time of each config of a problem.
   void remember(const std::string& shape) {
     const Problem problem = problem_of(shape);
     Store::Batch batch(store_);
@@ -86,7 +86,7 @@ class Problems {
     batch.commit();
   }
 
-  /// Configs tried, and those considered.
+  /// Returns the numbers of configs tried and considered.
   std::pair<std::size_t, std::size_t> tune(const std::string& shape, const char* strategy,
                                            const std::vector<std::string>& neighbours) {
     const Problem problem = problem_of(shape);

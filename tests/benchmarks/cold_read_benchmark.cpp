@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a new process waits for until it has the binary of its first launch: the cache is opened, a winner chosen and
-// planned, its binary read. Of the winners that all caches of TILEWRIGHT_BENCHMARK_CACHES=FILE:FILE have (the shipped
-// winners where it is not set), in a drawn order that is always the same. The files are in the page cache.
+// The time until a new process has the binary of its first launch: it opens the cache, chooses and plans a winner, and
+// reads its binary. Uses the winners that all caches of TILEWRIGHT_BENCHMARK_CACHES=FILE:FILE share (default: the
+// shipped winners), in a fixed random order. The files are in the page cache.
 #include <benchmark/benchmark.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ using Texts = std::vector<std::string>;
 /// Milliseconds to open, to choose, to read the binary.
 using Phases = std::array<double, 3>;
 
-/// What `work` writes into a pipe, in a process of its own: what SQLite and this library keep for later is new there.
+/// The text that `work` writes into a pipe in a new process, where SQLite and this library have kept nothing.
 template <class Work>
 std::string in_new_process(Work work) {
   std::array<int, 2> ends{};
@@ -102,7 +102,7 @@ const Texts& keys() {
   return kKeys;
 }
 
-/// As a launcher does it.
+/// Opens, chooses and reads as a launcher does.
 Phases read_first(const std::string& file, const std::string& key) {
   const auto now = [] { return std::chrono::steady_clock::now(); };
   const auto began = now();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the launch library adds to a launch, with a driver that does nothing: the difference to BareDriverCall is ours.
+// The launch library's overhead of a launch, with a driver that does nothing: the difference to BareDriverCall.
 #include <benchmark/benchmark.h>
 
 #include <array>
@@ -17,10 +17,10 @@ namespace {
 
 using testing::Recording;
 
-// Before the driver is there.
+// Set before the driver is loaded.
 const bool has_two_devices = ::setenv("TILEWRIGHT_RECORDING_DEVICES", "2", 1) == 0;
 
-/// A cache with `scale`, opened, its context current and the recording driver as fast as it can be.
+/// An open cache with `scale`, its context current, and the recording driver in its fast mode.
 struct Setup {
   Setup() : context(cuda::Driver::get(), 0), launcher(fill()), scale(launcher.op("scale[dtype=f16]")) {
     scale.preload({8, 64});
@@ -60,7 +60,7 @@ void bare_driver_call(benchmark::State& state) {
 }
 BENCHMARK(bare_driver_call)->ThreadRange(1, 16);
 
-/// As the two whole calls, with a driver whose own work leaves nothing in the caches: that of a GPU does so.
+/// A whole call with a driver that evicts the processor's caches, as a GPU's driver does.
 template <void (*Call)(benchmark::State&)>
 void behind_a_large_driver(benchmark::State& state) {
   setup().recording.set_fast(2);
@@ -83,7 +83,7 @@ void whole_call_c(benchmark::State& state) {
 }
 BENCHMARK(whole_call_c)->ThreadRange(1, 16);
 
-/// In a context where the op was launched, but not the one where it was made ready last.
+/// In a context where the op was launched, after it was made ready in another one.
 void whole_call_in_an_unusual_context(benchmark::State& state) {
   {
     const cuda::PrimaryContext other(cuda::Driver::get(), 1);
@@ -123,7 +123,7 @@ void plan_lookup(benchmark::State& state) {
 }
 BENCHMARK(plan_lookup)->Arg(1)->Arg(100)->Arg(10'000);
 
-/// Opening a cache and planning its first launch: what an application waits for at its start.
+/// Opening a cache and planning its first launch, as at an application's start.
 void open_and_first_plan(benchmark::State& state) {
   setup().context.make_current();
   const std::string path = (setup().folder.path() / "cache.db").string();
@@ -134,7 +134,7 @@ void open_and_first_plan(benchmark::State& state) {
 }
 BENCHMARK(open_and_first_plan)->Unit(benchmark::kMicrosecond);
 
-/// The same with 10,000 winners in the cache.
+/// A cache with 10,000 winners.
 const std::string& large_cache() {
   static const std::string kPath = [] {
     std::string path = (setup().folder.path() / "large.db").string();
@@ -154,7 +154,7 @@ void open_and_first_plan_of_10000(benchmark::State& state) {
 }
 BENCHMARK(open_and_first_plan_of_10000)->Unit(benchmark::kMicrosecond);
 
-/// The first launch of a shape that lies between 10,000 tuned ones.
+/// The first plan of a shape between 10,000 tuned ones.
 void first_plan_of_an_untuned_shape(benchmark::State& state) {
   setup().context.make_current();
   const Launcher launcher(large_cache());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host time of a launch on a real GPU: through the launch library, and by the bare driver call that it makes. Launches
-// are made in bursts that the driver's queue holds, so that none waits for the GPU. And what an application waits for
-// at its start.
+// Host time of a launch on a real GPU: through the launch library, and by its bare driver call. Launches come in bursts
+// that fit into the driver's queue, so that none waits for the GPU. Also the time of an application's start.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -27,7 +26,7 @@ namespace {
 
 constexpr int kBurst = 200;
 
-/// A cache with a kernel for tiny tensors, on the first GPU; empty with `why` where there is none.
+/// A cache with a kernel for tiny tensors, on the first GPU; `why` says what is missing.
 struct Setup {
   Setup() {
     driver = cuda::Driver::find(&why);
@@ -73,8 +72,8 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Bursts of both in turns, since a driver's launch takes longer at one time than at another: by far more than what is
-/// compared here. The time of an iteration is of both; medians of the bursts are what counts.
+/// Alternates bursts of both, since the time of a driver's launch drifts by far more than the difference. An iteration
+/// times both; the medians of the bursts are the result.
 void whole_call_beside_bare(benchmark::State& state) {
   if (!setup().why.empty()) return state.SkipWithError(setup().why.c_str());
   const cuda::Driver& driver = *setup().driver;
@@ -97,7 +96,7 @@ void whole_call_beside_bare(benchmark::State& state) {
 
   std::vector<double> bare_ns, whole_ns;
   for (auto _ : state) {
-    // In an order that changes, so that neither always follows the other.
+    // The order alternates, so that neither always follows the other.
     const bool bare_first = bare_ns.size() % 2 == 0;
     if (bare_first) bare_ns.push_back(ns_of_burst(bare));
     whole_ns.push_back(ns_of_burst(whole));
@@ -110,7 +109,7 @@ void whole_call_beside_bare(benchmark::State& state) {
 }
 BENCHMARK(whole_call_beside_bare)->Unit(benchmark::kMicrosecond)->MinTime(2);
 
-/// What the library asks the driver before each launch: which context is current.
+/// The library's query before each launch: the current context's id.
 void context_id(benchmark::State& state) {
   if (!setup().why.empty()) return state.SkipWithError(setup().why.c_str());
   const cuda::DriverTable& table = setup().driver->table();
@@ -119,8 +118,7 @@ void context_id(benchmark::State& state) {
 }
 BENCHMARK(context_id);
 
-/// The tensor map of an argument, of range(0) addresses in turn: as many as are kept, or so many that each is new
-/// again.
+/// An argument's tensor map for range(0) addresses in turn: as many as are kept, or so many that each misses.
 void tensor_map(benchmark::State& state) {
   if (!setup().why.empty()) return state.SkipWithError(setup().why.c_str());
   PlannedMap planned;
@@ -140,7 +138,7 @@ void tensor_map(benchmark::State& state) {
 }
 BENCHMARK(tensor_map)->Arg(1)->Arg(16)->Arg(100000);
 
-/// What a compiler would have made of PTX, by the driver's linker; empty where it fails.
+/// A cubin of PTX, by the driver's linker; empty on failure.
 std::vector<std::byte> cubin_of(const std::vector<std::byte>& ptx) {
   SharedLibrary library("libcuda.so.1");
   auto* const create = library.find<int(unsigned, int*, void**, void**)>("cuLinkCreate_v2");
@@ -163,8 +161,8 @@ std::vector<std::byte> cubin_of(const std::vector<std::byte>& ptx) {
   return cubin;
 }
 
-/// Opening a cache of 10,000 winners and planning its first launch, the binary loaded; without closing it again. The
-/// first time of a process counts apart: then the file's pages and the driver's loader are as an application finds
+/// Opening a cache of 10,000 winners and planning its first launch, with its binary loaded; without closing. A
+/// process's first time is reported apart: then the file's pages and the driver's loader are as an application finds
 /// them.
 void open_and_first_plan_of_10000(benchmark::State& state) {
   if (!setup().why.empty()) return state.SkipWithError(setup().why.c_str());

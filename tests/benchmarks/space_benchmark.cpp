@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expanding the space of softmax for a problem: as `expand` does it, and every config on its own, which it replaces.
+// Expanding the space of softmax for a problem: by `expand`, and config by config for comparison.
 #include <benchmark/benchmark.h>
 
 #include "cache/model/device_facts.hpp"

@@ -20,7 +20,7 @@ class BadCache : public CliTest {
     return {std::istreambuf_iterator<char>(file), {}};
   }
 
-  /// Reading and writing verbs end with 1 and these words, and the file stays as it is.
+  /// Expects reading and writing verbs to exit with 1 and these words, and the file to stay as it is.
   void expect_refusal(const std::string& words) const {
     const std::string before = bytes_of(cache());
     for (const auto& verb :
@@ -117,7 +117,7 @@ TEST_F(BadCache, that_is_locked_for_long_is_waited_for_and_then_told) {
   const std::size_t before = trials();
   OtherProgram other(cache());
   other.exec("BEGIN IMMEDIATE");
-  // Readers are not held up.
+  // Readers do not wait.
   EXPECT_EQ(run_on_ops({"query", "shift", "rows=2", "cols=33"}).code, 0);
   const Outcome outcome = run_on_ops(kSweep);
   EXPECT_EQ(outcome.code, 1);
@@ -127,7 +127,7 @@ TEST_F(BadCache, that_is_locked_for_long_is_waited_for_and_then_told) {
   EXPECT_EQ(trials(), before);
 }
 
-// A limit on the size of files fails the same system call that a full disk does.
+// A limit on file sizes fails the same system call as a full disk.
 TEST_F(BadCache, on_a_full_disk_loses_nothing_and_stays_readable) {
   use_swept_cache();
   const std::size_t before = trials();
@@ -136,7 +136,7 @@ TEST_F(BadCache, on_a_full_disk_loses_nothing_and_stays_readable) {
   again.emplace_back("--again");
   std::size_t after = before;
   Outcome outcome;
-  // Each round fills the log further, until it can grow no more.
+  // Each round extends the log until the limit.
   for (int round = 0; round < 40 && outcome.code != 1; ++round) {
     outcome = run_on_ops(again, {.most_file_bytes = limit});
     ASSERT_TRUE(outcome.code == 0 || outcome.code == 1) << outcome.code << outcome.err;
@@ -148,7 +148,7 @@ TEST_F(BadCache, on_a_full_disk_loses_nothing_and_stays_readable) {
   EXPECT_TRUE(contains(outcome.err, cache())) << outcome.err;
   EXPECT_EQ(run_on_ops({"query", "shift", "rows=2", "cols=33"}).code, 0);
   EXPECT_NO_THROW(Store(cache(), {.access = StoreAccess::read}).check());
-  // With room again, the sweep goes on.
+  // Without the limit the sweep goes on.
   EXPECT_EQ(run_on_ops(again).code, 0);
   EXPECT_GT(trials(), after);
 }

@@ -8,7 +8,7 @@ namespace {
 
 using BadInput = CliTest;
 
-/// A command that must end with a code, say something, and leave no cache behind.
+/// A command that must exit with a code, print a text, and leave no cache behind.
 struct Case {
   std::vector<std::string> words;
   std::string expected;
@@ -109,7 +109,7 @@ TEST_F(BadInputToSweep, with_dims_that_no_implementation_serves_tells_which_cons
   EXPECT_TRUE(contains(some.out, "1 problem without a winner.")) << some.out;
   EXPECT_TRUE(contains(some.out, "rowwise{")) << some.out;
 
-  // What is known of other problems is not served for one that it cannot serve.
+  // Configs of other problems are not served for a problem where they are illegal.
   for (const char* verb : {"query", "show"}) {
     const Outcome served = run_on_ops({verb, "picky", "rows=2", "cols=35"});
     EXPECT_EQ(served.code, 0) << served.err;

@@ -48,7 +48,7 @@ TEST_F(BenchVerb, counts_bytes_and_operations_by_the_time_that_it_reports) {
       {"bench", "shift", "--device", "cpu", "rows=2", "cols=33", "--benchmark_format=json", "--benchmark_min_time=0"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   const auto entry = nlohmann::json::parse(outcome.out, nullptr, false)["benchmarks"][0];
-  // Of one round the median is the mean.
+  // With one round the median is the mean.
   EXPECT_NEAR(entry["GB/s"].get<double>() * entry["real_time"].get<double>(), 2 * 2 * 33 * 4, 0.01);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completion, asked as shells ask for it, and by the shells themselves.
+// Completion, by the shells' protocol and in the shells themselves.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -221,7 +221,7 @@ TEST_F(Completion, names_the_shell_that_was_meant) {
 }
 
 TEST_F(Completion, works_in_bash) {
-  // What bash does at Tab, with the words as readline breaks them.
+  // Bash's steps at Tab, with the words as readline splits them.
   const std::string told = in_shell("bash", R"sh(
 eval "$(tilewright completion bash)"
 try() {

@@ -106,7 +106,7 @@ void make_older_cache(const std::string& path, const std::string& older, std::si
     each.bind(1, table);
     while (each.executeStep()) columns.push_back(each.getColumn(0));
     const std::string list = fmt::format("{}", fmt::join(columns, ", "));
-    // Chips had no rows of their own.
+    // Older schemas have no table of GPUs.
     std::ranges::replace(columns, table == "trials" ? "gpu_uuid" : "",
                          "(SELECT g.uuid FROM newer.gpus g WHERE g.id = gpu)");
     database.exec(

@@ -11,7 +11,7 @@
 namespace tilewright::testing {
 namespace {
 
-/// In a folder of this user's alone: others who can write it are a finding.
+/// In a folder that only this user may write: otherwise doctor reports it.
 class DoctorVerb : public CliTest {
  protected:
   DoctorVerb() { std::filesystem::permissions(folder, std::filesystem::perms::owner_all); }
@@ -53,7 +53,7 @@ TEST_F(DoctorVerb, fits_eighty_columns_however_long_paths_are) {
   const Outcome outcome = run({"doctor", "--cache", cache}, narrow);
   std::istringstream lines(outcome.out);
   for (std::string line; std::getline(lines, line);) {
-    // Commands are to be copied: they stay whole.
+    // Commands are for copying and are not wrapped.
     const bool is_command = line.rfind("  tilewright ", 0) == 0;
     EXPECT_TRUE(is_command || line.size() <= 80) << line << "\n" << outcome.out;
   }
@@ -63,7 +63,7 @@ TEST_F(DoctorVerb, fits_eighty_columns_however_long_paths_are) {
       cache);
 }
 
-/// Every part that something is wrong with says what to type.
+/// Expects each faulty part to name a command.
 void expect_commands(const nlohmann::json& json) {
   for (const auto& row : json["rows"]) {
     EXPECT_EQ(row["wrong"].get<std::string>().empty(), row["type"].get<std::string>().empty()) << row;
@@ -85,7 +85,7 @@ TEST_F(DoctorVerb, ends_whatever_is_wrong_with_a_command) {
 }
 
 TEST_F(DoctorVerb, tells_a_library_that_is_no_driver_and_one_that_is_no_nvrtc) {
-  // Any library that is there will do.
+  // Any existing library works.
   const std::string other = "libc.so.6";
   const auto json =
       nlohmann::json::parse(run_on_ops({"doctor", "--format", "json"},
@@ -148,7 +148,7 @@ TEST_F(DoctorVerb, takes_a_cache_that_is_not_there_yet_for_no_fault) {
   EXPECT_FALSE(std::filesystem::exists(cache()));
 }
 
-/// What doctor says to type about the cache, which it calls unsound.
+/// Doctor's command for the cache, which it reports as unsound.
 std::string command_for_cache(const Outcome& outcome) {
   const auto json = nlohmann::json::parse(outcome.out, nullptr, false);
   EXPECT_EQ(outcome.code, 1) << outcome.out << outcome.err;

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 class ExportVerb : public CliTest {
  protected:
-  /// With the test's cache.
+  /// Runs with the test's cache.
   [[nodiscard]] Outcome run_here(std::vector<std::string> words) const {
     words.insert(words.end(), {"--cache", cache()});
     return run(words);
@@ -26,7 +26,7 @@ class ExportVerb : public CliTest {
     return nlohmann::json::parse(outcome.out, nullptr, false);
   }
   ExportVerb() { fill_demo_cache(cache(), 5); }
-  /// A draft that was left behind.
+  /// The path of a draft left behind, or empty.
   [[nodiscard]] std::string left_over() const {
     for (const auto& entry : fs::directory_iterator(folder)) {
       if (entry.path().extension() == ".new") return entry.path().string();
@@ -78,7 +78,7 @@ TEST_F(ExportVerb, takes_the_problems_asked_for_in_the_words_of_other_verbs) {
   EXPECT_EQ(problems({"demo{rows=3,cols=64}"}), 1);
   EXPECT_EQ(problems({"demo", "rows=1", "demo", "rows=2"}), 2) << "of an op that is named twice either";
   EXPECT_TRUE(contains(run({"table", "demo", "--cache", out()}).out, "plain{vec=4}"));
-  // All that is written takes them.
+  // All formats take selections.
   for (const char* form : {"--csv", "--jsonl", "--t4"}) {
     const Outcome some = run_here({"export", form, "-", "demo", "rows=2"});
     EXPECT_EQ(some.code, 0) << some.err;
@@ -95,12 +95,12 @@ TEST_F(ExportVerb, tells_what_stays_behind_and_how_to_take_it_along) {
   EXPECT_FALSE(contains(run({"export", "--csv", "-", "--cache", out()}).out, "compile_failed"));
   const Outcome part = run_here({"export", "-o", out(), "--force", "demo", "rows=2"});
   EXPECT_FALSE(contains(part.out, "stay behind")) << "of a part, what is beside it is not meant\n" << part.out;
-  // What was said to take them does.
+  // The options that the message names take them along.
   EXPECT_TRUE(contains(run_here({"export", "--csv", "-"}).out, "compile_failed"));
   const std::string recording = (folder / "recording.db").string();
   EXPECT_EQ(run_here({"export", "--trials", "-o", recording}).code, 0);
   EXPECT_TRUE(contains(run({"export", "--csv", "-", "--cache", recording}).out, "compile_failed"));
-  // And who brings it to the verb that does not read it is told of those that do.
+  // A verb that does not read the file names the verbs that do.
   const Outcome imported = run({"import", recording, "--cache", (folder / "other.db").string()});
   EXPECT_EQ(imported.code, 1);
   EXPECT_TRUE(contains(imported.out, "tilewright sweep OP --replay FILE")) << imported.out;
@@ -189,7 +189,7 @@ TEST_F(ExportVerb, names_what_is_missing) {
   EXPECT_EQ(outcome.code, 2);
   EXPECT_TRUE(contains(outcome.err, "-o winners.db")) << outcome.err;
   const Outcome folderless = run_here({"export", "-o", (folder / "no/such/folder/x.db").string()});
-  EXPECT_EQ(folderless.code, 0) << folderless.err;  // made, as a cache's is
+  EXPECT_EQ(folderless.code, 0) << folderless.err;  // made, as for a cache
 }
 
 TEST_F(ExportVerb, never_replaces_the_cache_that_it_reads_by_whatever_name) {

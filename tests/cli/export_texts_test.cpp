@@ -107,7 +107,7 @@ TEST_F(ExportTexts, say_of_a_folder_that_may_not_be_written_which_it_is) {
 TEST_F(ExportTexts, are_written_into_a_pipe_which_stays_one) {
   const std::string pipe = (folder / "pipe").string();
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  // Held open from both ends, so that neither waits for the other.
+  // Opened for reading and writing, so that neither side waits for the other.
   const int end = ::open(pipe.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
   ASSERT_GE(end, 0);
   const Outcome outcome = export_to("csv", pipe);

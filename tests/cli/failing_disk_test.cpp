@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A disk that fails the n-th call that changes it, or fills up there, whatever the program is doing: nothing that was
-// stored is lost, the error says what and what to do, and the same command, typed again, does it.
+// A disk that fails at the n-th changing call, or fills up there, in any operation: no stored data are lost, the error
+// says what failed and what to do, and the same command, repeated, succeeds.
 #include "tests/faults/failing_disk.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -29,7 +29,7 @@ using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::Not;
 
-/// What a process and its children share with the test.
+/// The state shared by the test, a process and its children.
 class Disk {
  public:
   explicit Disk(const fs::path& state) : path_(state) {
@@ -57,13 +57,13 @@ class OnAFailingDisk : public CliTest {
  protected:
   OnAFailingDisk() : disk_(folder / "state") { std::strncpy(disk_->folder, disk().c_str(), sizeof disk_->folder - 1); }
 
-  /// What is tried, in a folder that the disk is. Checks are given that folder, or a copy of it.
+  /// A command to try in the disk's folder. Checks get that folder or a copy.
   struct Work {
     std::vector<std::string> words;
-    /// Puts there what is there beforehand.
+    /// Puts the initial files there.
     std::function<void()> prepare;
     std::function<void(const fs::path&)> check_failed;
-    /// What must hold once it was done, be it at the second go.
+    /// Checks the result of success, at the first or second attempt.
     std::function<void(const fs::path&)> check_done;
     std::map<std::string, std::string> environment = {};
   };
@@ -73,7 +73,7 @@ class OnAFailingDisk : public CliTest {
   [[nodiscard]] std::string on_disk(const char* name) const { return (disk() / name).string(); }
   [[nodiscard]] std::string beside(const char* name) const { return (folder / name).string(); }
 
-  /// Does the work on a disk that fails at about `most` moments, spread over all.
+  /// Does the work on a disk that fails at about `most` calls, spread over all.
   void walk(const Work& work, int most) const {
     const Outcome undisturbed = run_failing(work, 0, false);
     ASSERT_EQ(undisturbed.code, 0) << undisturbed.err;
@@ -83,7 +83,7 @@ class OnAFailingDisk : public CliTest {
     int failed = 0;
     bool is_full = false;
     for (int call = 1; call <= calls; call += std::max(1, calls / most)) {
-      // Both at each where all are tried.
+      // If all calls are tried, each fails both ways.
       for (int turn = 0; turn < (most == kAll ? 2 : 1); ++turn) {
         is_full = !is_full;
         SCOPED_TRACE(fmt::format("{} call {} of {}", is_full ? "full from" : "broken at", call, calls));
@@ -107,7 +107,7 @@ class OnAFailingDisk : public CliTest {
     store.check();
     return store.counts().winners;
   }
-  /// What was found of each config of a problem.
+  /// The status of each config of a problem.
   static std::map<std::string, std::string> statuses(const fs::path& cache, const std::string& dims) {
     SQLite::Database database(cache.string(), SQLite::OPEN_READWRITE);
     SQLite::Statement query(database,
@@ -119,7 +119,7 @@ class OnAFailingDisk : public CliTest {
     return found;
   }
 
-  /// Six problems into a cache that has three of them.
+  /// Imports six problems into a cache that has three of them.
   Work import() const {
     fill_demo_cache(beside("six.db"), 6);
     fill_demo_cache(beside("three.db"), 3);
@@ -158,7 +158,7 @@ class OnAFailingDisk : public CliTest {
             .check_done = check};
   }
 
-  /// A problem more, of an op whose binaries the cache has.
+  /// Sweeps one more problem of an op whose binaries the cache has.
   Work sweep() const {
     use_swept_cache();
     const std::map<std::string, std::string> expected = statuses(cache(), "rows=2,cols=33");
@@ -181,7 +181,7 @@ class OnAFailingDisk : public CliTest {
         .check_done = [=](const fs::path& at) { EXPECT_EQ(statuses(at / "cache.db", "rows=3,cols=33"), expected); }};
   }
 
-  /// The cache is elsewhere, but not what is compiled.
+  /// Sweeps with only temporary files of compilation on the disk; the cache is elsewhere.
   Work sweep_with_temporary_files() const {
     const std::string config = "rowwise{variant=0,width=32}";
     const auto check = [=, this](const fs::path&) {
@@ -218,7 +218,7 @@ class OnAFailingDisk : public CliTest {
     return run(work.words, options);
   }
 
-  /// Whether the program ended with an error.
+  /// Returns whether the program ended with an error.
   bool fail(const Work& work, int call, bool is_full) const {
     const Outcome outcome = run_failing(work, call, is_full);
     EXPECT_THAT(outcome.code, AnyOf(0, 1)) << outcome.err;
@@ -231,7 +231,7 @@ class OnAFailingDisk : public CliTest {
                 MatchesRegex("(.|\n)*(disk is full|No space left|by the system|cannot be opened|output error)(.|\n)*"));
     EXPECT_THAT(outcome.err, MatchesRegex("(.|\n)*(df -h|ls -la|TMPDIR|Check the folder)(.|\n)*")) << "what to type";
     EXPECT_THAT(outcome.err, Not(HasSubstr("damaged")));
-    // Looked at beside, so that the next run finds all as the failure left it.
+    // Checks a copy, so that the next run finds the files as the failure left them.
     const fs::path copy = beside("copy");
     fs::remove_all(copy);
     fs::copy(disk(), copy);

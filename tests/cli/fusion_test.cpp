@@ -8,7 +8,7 @@ namespace {
 
 class FusionVerb : public CliTest {
  protected:
-  /// With a cache that is not there, as before the first sweep.
+  /// Runs with a missing cache, as before the first sweep.
   Outcome run_without_cache(std::vector<std::string> arguments) const {
     return run(std::move(arguments), {.environment = {{"TILEWRIGHT_CACHE", cache()}}});
   }
@@ -90,7 +90,7 @@ TEST_F(FusionVerb, tunes_a_users_op_and_its_steps_and_compares_them) {
   const auto& fused = measured["rows"][3];
   EXPECT_NEAR(fused["measured_speedup"].get<double>(), steps / fused["time_ns"].get<double>(), 1e-9);
   EXPECT_EQ(fused["device"], "cpu");
-  // All is known now: the same account comes from the cache alone.
+  // All is measured now: the cache alone gives the same account.
   EXPECT_EQ(json_of(command)["rows"], measured["rows"]);
   const Outcome text = run_on_ops(command);
   EXPECT_TRUE(contains(text.out, "emulator")) << text.out;

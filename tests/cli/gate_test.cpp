@@ -73,7 +73,7 @@ TEST_F(GateVerb, tells_what_a_rule_looks_like_and_that_it_takes_two_sides) {
 /// `gate --remeasure`, on the emulator.
 class GateAgain : public CliTest {
  protected:
-  /// A cache in which one shape is tuned, so that this config won.
+  /// Makes a cache in which one shape is tuned and this config has won.
   std::string tuned(const std::string& name, const std::string& config) const {
     const std::string file = (folder / name).string();
     const Outcome outcome =
@@ -82,7 +82,7 @@ class GateAgain : public CliTest {
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     return file;
   }
-  /// A copy of a cache, with the trial of its winner as `change` leaves it.
+  /// Copies a cache and applies `change` to its winner's trial.
   std::string changed(const std::string& file, const std::function<void(Trial&)>& change) const {
     const std::string copy = (folder / fmt::format("copy_{}.db", copies_++)).string();
     WholeFile::copy(Store(file, {.access = StoreAccess::read}), copy);
@@ -103,7 +103,7 @@ class GateAgain : public CliTest {
     for (double* each : {&of.median_ns, &of.low_ns, &of.high_ns, &of.min_ns}) *each *= 2;
     for (double& round : of.rounds_ns) round *= 2;
   }
-  /// The row, and the notes as one text, of a gate that ends with this code.
+  /// Runs a gate that must exit with `code`; returns the row, and the notes as one text.
   std::pair<nlohmann::json, std::string> gate(const std::string& a, const std::string& b, int code,
                                               bool remeasure = true) const {
     std::vector<std::string> words{"gate", a, b, "--format", "json", "--fail-if", "slower > 50 %", "--ops", ops};

@@ -38,7 +38,7 @@ TEST_F(Help, fits_eighty_columns) {
     for (std::size_t start = 0; start < text.size();) {
       const std::size_t end = text.find('\n', start);
       const std::string line = text.substr(start, end - start);
-      // What is to be typed is never broken.
+      // Commands to type are not wrapped.
       if (!contains(line, "  tilewright ")) {
         EXPECT_LE(line.size(), 80U) << verb << ": " << line;
       }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that somebody else made or may change, and what the program does with them (docs/security.md).
+// How the program treats files that others made or may change (docs/security.md).
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include <filesystem>
@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 class Hostile : public CliTest {
  protected:
-  /// Changes the demo's cache behind Tilewright's back.
+  /// Changes the demo's cache directly by SQL.
   void change(const std::string& sql) const {
     fill_demo_cache(cache(), 2);
     OtherProgram database(cache());

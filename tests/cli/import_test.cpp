@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 class ImportVerb : public CliTest {
  protected:
-  /// With the test's cache.
+  /// Runs with the test's cache.
   [[nodiscard]] Outcome run_here(std::vector<std::string> words) const {
     words.insert(words.end(), {"--cache", cache()});
     return run(words);
@@ -34,7 +34,7 @@ class ImportVerb : public CliTest {
     return nlohmann::json::parse(outcome.out, nullptr, false);
   }
   ImportVerb() { fill_demo_cache(file(), 4); }
-  /// What a cache of the demo has learned.
+  /// Adds a learned model to a cache of the demo.
   static void learn(const std::string& path, std::size_t shapes) {
     Store store{fs::path(path)};
     const WinnerRow row = store.list_winners({.role = WinnerRole::best}).at(0);
@@ -95,7 +95,7 @@ TEST_F(ImportVerb, merges_several_files_and_tells_conflicts) {
   EXPECT_EQ(conflicts["rows"][0]["there"], "plain{vec=8}");
   EXPECT_TRUE(contains(conflicts["rows"][0]["there_evidence"], "20 rounds"));
   EXPECT_EQ(conflicts["rows"][0]["taken"], "there");
-  // Again, the other way round: what is here has the better evidence and stays.
+  // The other way round: the target has the better evidence and stays.
   const Outcome again = run_here({"import", file()});
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_TRUE(contains(again.err, "plain{vec=8} (")) << again.err;
@@ -113,7 +113,7 @@ TEST_F(ImportVerb, brings_what_was_learned_of_more_shapes) {
   const auto json = json_here({"import", file()});
   EXPECT_EQ(json["rows"][0]["same"], 4) << "of the winners none is new";
   EXPECT_EQ(learned_from(cache()), 31U);
-  // And out again.
+  // Exported again.
   const std::string out = (folder / "out.db").string();
   EXPECT_EQ(run_here({"export", "-o", out}).code, 0);
   EXPECT_EQ(learned_from(out), 31U);
@@ -200,7 +200,7 @@ TEST_F(ImportVerb, ships_no_share_above_102_percent_and_ceilings_that_hold) {
       const auto& share = row["share_of_ceiling"];
       EXPECT_LE(share.is_null() ? 0 : share.get<double>(), 1.02) << row["shape_key"];
       EXPECT_TRUE(share.is_null() || row["launch_bound"] == false) << row["shape_key"];
-      // A row of the table that several tokens ask for comes from L2: no copy does that.
+      // Tokens share rows of the table, which then come from L2: this beats the copy's ceiling.
       if (op == "embedding") continue;
       if (row["bound"] != "memory" || row["share_of_memory_ceiling"].is_null()) continue;
       ++placed;

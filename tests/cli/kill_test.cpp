@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kill -9 of any process of a sweep or a campaign, or of two sweeps and an import on one cache, at any moment, many
-// times over: what was stored stays, nothing is stored twice, and what one run of it left is what the next one goes on
-// with.
+// kill -9, many times and at any moment, of any process of a sweep, of a campaign, or of two sweeps and an import on
+// one cache: stored data stay, nothing is stored twice, and the next run continues from there.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -38,14 +37,14 @@ std::map<pid_t, pid_t> parents() {
     std::ifstream file(entry.path() / "stat");
     std::string text;
     std::getline(file, text);
-    // The name may hold anything; what follows its bracket does not.
+    // The process's name may contain brackets; the text after the last one does not.
     const std::size_t end = text.rfind(')');
     if (end != std::string::npos) result[std::stoi(name)] = std::atoi(text.c_str() + end + 4);
   }
   return result;
 }
 
-/// A process and all that it has started, those first that have been started first.
+/// A process and its descendants, parents first.
 std::vector<pid_t> family(pid_t root) {
   const std::map<pid_t, pid_t> all = parents();
   std::vector<pid_t> members{root};
@@ -57,7 +56,7 @@ std::vector<pid_t> family(pid_t root) {
   return members;
 }
 
-/// False for what has ended, even if nobody has asked how.
+/// False for ended processes, including zombies.
 bool lives(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
   std::string text;
@@ -81,7 +80,7 @@ class Kills : public CliTest {
     return {"sweep",   "shift",    "--ops", TILEWRIGHT_TEST_OPS, "--cache", cache(),    "--no-ceilings",
             "--quiet", "--device", "cpu",   "--budget-ms",       "20",      "--shapes", "rows=1,2,3,4 cols=33"};
   }
-  /// The same 20 configs, as a campaign says it.
+  /// A campaign of the same 20 configs.
   [[nodiscard]] Words campaign() const {
     const fs::path file = folder / "night.toml";
     std::ofstream(file) << "[campaign]\ndevices = ['cpu']\n"
@@ -110,7 +109,7 @@ class Kills : public CliTest {
     ::_exit(127);
   }
 
-  /// Waits; the exit code, or 128 + signal.
+  /// Waits for the process; returns the exit code, or 128 + signal.
   static int end(pid_t process) {
     int status = 0;
     ::waitpid(process, &status, 0);
@@ -130,8 +129,7 @@ class Kills : public CliTest {
     return ids;
   }
 
-  /// Configs that were tried by sweeps, of all problems. A final adds trials, and whether there is one is for the times
-  /// to tell.
+  /// The number of configs tried by sweeps, over all problems. Trials of finals do not count: they depend on the times.
   [[nodiscard]] int tried() const {
     SQLite::Database database(cache(), SQLite::OPEN_READONLY);
     SQLite::Statement query(database,
@@ -141,7 +139,7 @@ class Kills : public CliTest {
     return query.getColumn(0).getInt();
   }
 
-  /// What must hold at every moment.
+  /// Expects the invariants of the cache.
   void require_whole() const {
     if (!fs::exists(cache())) return;
     OtherProgram database(cache());
@@ -152,8 +150,7 @@ class Kills : public CliTest {
                              "SELECT COUNT(*) FROM sqlite_master WHERE name = 'trials' AND sql LIKE '%began_us%'");
     tables.executeStep();
     if (tables.getColumn(0).getInt() == 0) return;
-    // Who met in a final may meet again in a later one, where its times have made others lead: those began at other
-    // moments.
+    // Configs of one final may meet again in a later one, if its times make others lead: those began at other moments.
     SQLite::Statement twice(
         database,
         "SELECT group_concat(id || ' ' || look || ' ' || status || ' of sweep ' || sweep, '; ') FROM "
@@ -165,7 +162,7 @@ class Kills : public CliTest {
     EXPECT_EQ(lost.getColumn(0).getInt(), 0) << "a kill was taken for a config's fault";
   }
 
-  /// Runs the commands together, as often as there are kills, each of which ends one of them or one of their workers.
+  /// Runs the commands together `kills` times; each time kills one of them or of their workers.
   void kill_often(const std::vector<Words>& commands, int kills) const {
     if (const char* wanted = std::getenv("TILEWRIGHT_TEST_KILLS")) kills = std::atoi(wanted);
     std::mt19937 random(static_cast<unsigned>(kills));
@@ -180,7 +177,7 @@ class Kills : public CliTest {
       for (const pid_t program : programs) std::ranges::copy(family(program), std::back_inserter(members));
       std::vector<pid_t> workers;
       std::ranges::copy_if(members, std::back_inserter(workers), is_worker);
-      // The programs themselves as often as any other.
+      // In half of the kills the victim is a program itself.
       const pid_t victim = one_of(random() % 2 == 0 ? programs : members);
       ::kill(victim, SIGKILL);
       bool all_done = true;
@@ -189,7 +186,7 @@ class Kills : public CliTest {
         all_done = all_done && code == 0;
         EXPECT_TRUE(code == 0 || program == victim) << code << ": another's end is not the program's";
       }
-      // Nothing that they have started outlives them for long, but a compile that was under way.
+      // Their workers end soon after them; a running compilation may delay that.
       for (int wait = 0; wait < 3000 && std::ranges::any_of(workers, lives); ++wait) {
         std::this_thread::sleep_for(milliseconds(10));
       }

@@ -50,7 +50,7 @@ TEST_F(ListVerb, of_devices_needs_a_cache) {
   EXPECT_TRUE(contains(outcome.err, cache())) << outcome.err;
 }
 
-/// Environments in which the default cache cannot be used: it is damaged; nothing says where it is.
+/// Environments without a usable default cache: it is damaged, or its path is unknown.
 std::vector<RunOptions> without_a_usable_cache(const std::filesystem::path& folder) {
   const std::filesystem::path damaged = folder / "damaged.db";
   std::ofstream(damaged) << "this is no cache, and it is longer than the header of one would be: so many bytes of text";

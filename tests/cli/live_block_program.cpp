@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A live block and nothing else, for tests in a real terminal: its lines tell the size that they were drawn for, until
-// Ctrl-C.
+// Draws a live block until Ctrl-C, for tests in a real terminal: its lines show the size for which they are drawn.
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>

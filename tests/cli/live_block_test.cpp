@@ -52,7 +52,7 @@ TEST(LiveBlock, puts_what_is_said_above_it_and_stays) {
 
 TEST(LiveBlock, stands_at_the_bottom_and_comes_back_to_where_the_text_ends) {
   LiveBlock block;
-  // Room is made for two lines, the text's end remembered, and the block drawn above the last row.
+  // Makes room for two lines, saves the cursor at the text's end, and draws the block above the last row.
   EXPECT_TRUE(contains(block.draw({"one", "two"}, kSize), "\n\n\x1b[2A\0337\x1b[24B\x1b[2Aone\ntwo\n"));
   const std::string erased = "\0338\x1b[K\x1b[B\x1b[J\x1b[A";
   EXPECT_TRUE(contains(block.write_above("said\n", kSize), erased + "said\n\n\n\x1b[2A\0337"));
@@ -71,7 +71,7 @@ TEST(LiveBlock, counts_the_rows_that_a_narrower_terminal_has_made_of_its_lines) 
 TEST(LiveBlock, erases_what_was_out_of_sight_when_a_larger_terminal_brings_it_back) {
   LiveBlock block;
   (void)block.draw({std::string(60, 'x'), std::string(70, 'y'), "short"}, kSize);
-  // In 20 columns 3 + 4 + 1 rows, of which a terminal of 5 rows hides 4: all of the first line, and 20 columns of the
+  // In 20 columns the lines take 3 + 4 + 1 rows. A terminal of 5 rows hides 4: the first line and 20 columns of the
   // second.
   const std::string narrow = block.draw({"one", "two"}, {20, 5});
   EXPECT_TRUE(contains(narrow, "\r\x1b[8A\x1b[K\x1b[B\x1b[J\x1b[A\n")) << narrow;

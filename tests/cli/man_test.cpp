@@ -29,7 +29,7 @@ class ManPages : public CliTest {
   return contains(output_of("command -v " + program), program);
 }
 
-/// All blanks as one, and the typesetter's dashes as those of the keyboard.
+/// Joins words by single blanks, and replaces typographic dashes by hyphens.
 std::string words_of(const std::string& text) {
   std::istringstream stream(text);
   std::string result;
@@ -68,7 +68,7 @@ TEST_F(ManPages, say_what_help_says) {
     std::istringstream help(run({verb, "--help"}).out);
     std::size_t compared = 0;
     for (std::string line; std::getline(help, line);) {
-      // Lines of the help are parts of paragraphs of the page; the rest differs in its headings.
+      // The page has these lines of the help within paragraphs; headings differ.
       if (line.rfind("  tilewright ", 0) != 0 && line.rfind("      ", 0) != 0) continue;
       if (line.find("  --") != std::string::npos) continue;
       EXPECT_TRUE(contains(page, words_of(line))) << verb << ": " << line << "\n" << page;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever word is unknown is answered with the nearest that is known, and with exit code 2.
+// For an unknown word the program suggests the nearest known one and exits with 2.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -60,7 +60,7 @@ TEST_F(Nearest, word_is_told_for_every_kind_of_word) {
   };
   for (const auto& [words, expected] : mistakes) {
     std::vector<std::string> all = words;
-    // Not every verb takes ops.
+    // Some verbs take no ops.
     const bool takes_ops =
         words[0] != "regret" && words[0] != "export" && words[0] != "completion" && words[0] != "help";
     if (takes_ops) all.insert(all.end(), {"--ops", TILEWRIGHT_TEST_OPS});

@@ -5,7 +5,7 @@
 namespace tilewright::testing {
 namespace {
 
-/// Over the swept cache.
+/// `pin` on the swept cache.
 class PinVerb : public CliTest {
  protected:
   PinVerb() {

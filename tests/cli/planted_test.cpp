@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An op whose configs do everything that a kernel can do wrong: each gets its status, and the right one wins.
+// An op whose configs have all faults that a kernel can have: each gets its status, and the correct one wins.
 #include <map>
 
 #include "cache/driver/driver_table.hpp"
@@ -30,7 +30,7 @@ class Planted : public CliTest {
     return run(words);
   }
 
-  /// The newest trial of each fault; of fault 0, any.
+  /// The newest trial of each fault; any trial of fault 0.
   [[nodiscard]] std::map<std::int64_t, Trial> trials(const std::string& shapes) const {
     const Store store(cache(), {.access = StoreAccess::read});
     const OpInterface interface = store.interface_of("planted").value();
@@ -74,7 +74,7 @@ TEST_F(Planted, faults_get_their_statuses_on_the_emulator_and_the_right_config_w
   expect(all, 9, TrialStatus::exceeds_limits, "4000000000000 bytes");
   expect(all, 10, TrialStatus::crashed, "its process came to its end");
 
-  // None is tried again unless asked.
+  // None is tried again unless requested.
   const Outcome again = run({"sweep", "planted", "--ops", TILEWRIGHT_TEST_BAD_OPS, "--cache", cache(), "--device",
                              "cpu", "--no-ceilings", "--timeout", "5"});
   EXPECT_TRUE(contains(again.err, " 0 configs measured, 12 known before, 0 binaries compiled")) << again.err;
@@ -84,13 +84,13 @@ TEST_F(Planted, faults_get_their_statuses_on_the_emulator_and_the_right_config_w
   EXPECT_EQ(run({"sweep", "planted", "--ops", TILEWRIGHT_TEST_BAD_OPS, "--retry", "crushed"}).code, 2);
 }
 
-// The config that never ends is waited for a minute, the compile without end two, unless Ctrl-C comes.
+// Without Ctrl-C the sweep waits a minute for the endless config and two for the endless compilation.
 TEST_F(Planted, misdeeds_do_not_hold_up_an_interrupt) {
   for (const char* const jobs : {"1", "8"}) {
     std::filesystem::remove(cache());
     const Outcome outcome = run({"sweep", "planted", "--ops", TILEWRIGHT_TEST_BAD_OPS, "--cache", cache(), "--device",
                                  "cpu", "--no-ceilings", "--jobs", jobs, "--timeout", "60"},
-                                // By then they are at it, unless the host is busy with other things.
+                                // By then they are running, unless the host is busy.
                                 {.interrupt = Interrupt{"configs, 0 known", std::chrono::milliseconds(2500)}});
     EXPECT_EQ(outcome.code, 3) << outcome.err;
     EXPECT_GT(outcome.after_interrupt.count(), 0) << outcome.err;

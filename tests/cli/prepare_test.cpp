@@ -14,8 +14,8 @@ namespace {
 
 class Prepare : public CliTest {
  protected:
-  /// Adds a shape of `shift` to the swept cache, with a time for each of 13 widths: the one of so many columns is the
-  /// best, and one that never is nearly as good everywhere.
+  /// Adds a shape of `shift` to the swept cache, with a time for each of 13 widths: the width `cols` is the best, and
+  /// one that never is the best is nearly as good everywhere.
   void add_shape(std::int64_t rows, std::int64_t cols) const {
     Store store{std::filesystem::path(cache())};
     const WinnerRow swept = swept_row(store);
@@ -34,8 +34,8 @@ class Prepare : public CliTest {
     store.put_winners(key, MeasureMode::cold, {best});
     batch.commit();
   }
-  /// Times what a sweep of gemm timed anew, in nanoseconds that tell kernels apart and no machine's load: the spares
-  /// that are chosen by them are the same each time.
+  /// Replaces the times of a sweep of gemm by fixed ones, so that the chosen spares do not depend on the machine's
+  /// load.
   void replace_times_of_gemm() const {
     Store store{std::filesystem::path(cache())};
     Store::Batch batch(store);
@@ -66,8 +66,7 @@ class Prepare : public CliTest {
     }
     batch.commit();
   }
-  /// Times of what a sweep of shift timed that are the same on every machine: the base is the best, and what nobody
-  /// keeps nearly as good.
+  /// Replaces the times of a sweep of shift by fixed ones: the base is the best, and all others are nearly as good.
   void make_the_base_of_shift_the_best() const {
     Store store{std::filesystem::path(cache())};
     Store::Batch batch(store);
@@ -95,7 +94,7 @@ class Prepare : public CliTest {
     }
     throw std::runtime_error("shift was not swept");
   }
-  /// Of the spec whose shapes those are.
+  /// The number of tuned shapes of the swept spec.
   [[nodiscard]] std::size_t tuned() const {
     const Store store(cache(), {.access = StoreAccess::read});
     const WinnerRow row = swept_row(store);
@@ -206,7 +205,7 @@ TEST_F(Prepare, learns_of_all_shapes_and_anew_where_there_are_spares_enough) {
 }
 
 TEST_F(Prepare, spares_of_gemm_are_right_where_they_serve) {
-  // Winners that need rows of 16 elements; what serves k=36 must be another one.
+  // Winners that need rows of 16 elements, so that k=36 needs another one.
   const Outcome swept =
       run({"sweep", "gemm", "--shapes", "m=32 n=64 k=64,128", "--dtype", "bf16", "--device", "cpu", "--max-configs",
            "8", "--budget-ms", "10", "--no-ceilings", "--quiet", "--cache", cache()});

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr unsigned kNobody = 65534;
 
-/// What happens in the child between fork and exec: system calls alone.
+/// Runs in the child between fork and exec: makes only system calls.
 [[noreturn]] void become(const std::vector<std::string>& command, const RunOptions& options, int out, int err) {
   dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
   dup2(out, STDOUT_FILENO);
@@ -53,7 +53,7 @@ std::chrono::duration<double> to_seconds(const timeval& time) {
   return std::chrono::duration<double>(static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec));
 }
 
-/// Sends Ctrl-C when its time has come.
+/// Sends Ctrl-C as an Interrupt says.
 class Interrupter {
  public:
   Interrupter(pid_t child, const std::optional<Interrupt>& interrupt) : child_(child), interrupt_(interrupt) {}
@@ -65,7 +65,7 @@ class Interrupter {
       kill(child_, SIGINT);
     });
   }
-  /// Once the child is known to have ended, and is not yet forgotten by the system.
+  /// The time since Ctrl-C. Call it after the child has ended and before it is reaped.
   std::chrono::duration<double> since() {
     if (!thread_.joinable()) return {};
     thread_.join();
@@ -126,7 +126,7 @@ Outcome run_command(const std::vector<std::string>& command, const RunOptions& o
   return outcome;
 }
 
-/// Holds a lock file while it lives: tests run in parallel.
+/// Holds a lock file while it lives, since tests run in parallel.
 class FileLock {
  public:
   explicit FileLock(const fs::path& path) : descriptor_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
@@ -143,7 +143,7 @@ class FileLock {
 }  // namespace
 
 CliTest::CliTest() {
-  // The user nobody must be able to look into it, and a cache in it must be its owner's alone.
+  // The user nobody must be able to use the folder, but not to replace its owner's cache.
   fs::permissions(folder, fs::perms::all | fs::perms::sticky_bit);
 }
 
@@ -174,7 +174,7 @@ void CliTest::use_swept_cache() const {
   const fs::path shared = fs::path(TILEWRIGHT_TEST_STATE) / "swept.db";
   fs::create_directories(shared.parent_path());
   const FileLock lock(shared.parent_path() / "lock");
-  // Trials and binaries that fit are reused and others made: right whatever has changed since it was made.
+  // Reuses trials and binaries that still fit and makes the others, so that an older cache is brought up to date.
   std::vector<std::string> words{TILEWRIGHT_PROGRAM};
   words.insert(words.end(), kSweep.begin(), kSweep.end());
   for (const std::string& word :
@@ -198,7 +198,7 @@ std::chrono::duration<double> under_load(std::chrono::duration<double> idle) {
   double other = 0;
   double running = 0;
   char slash = 0;
-  // "0.20 0.18 0.12 1/80 11206": means over 1, 5 and 15 minutes, and those that run at this moment.
+  // "0.20 0.18 0.12 1/80 11206": means over 1, 5 and 15 minutes, then the number of running processes.
   std::ifstream("/proc/loadavg") >> load >> other >> other >> running >> slash;
   const double cores = std::max(1U, std::thread::hardware_concurrency());
   return idle * std::max({1.0, load / cores, running / cores});

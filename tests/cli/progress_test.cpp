@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Progress as its readers see it: in a real terminal, in a log, and as events for programs.
+// Progress as shown in a real terminal, in a log, and as events for programs.
 #include <fmt/format.h>
 
 #include <array>
@@ -16,7 +16,7 @@ namespace {
 
 class ProgressTest : public CliTest {
  protected:
-  /// A sweep that lasts: many problems, each with configs of its own.
+  /// A long sweep: many problems, each with its own configs.
   [[nodiscard]] std::string long_sweep() const {
     return fmt::format(
         "{} sweep shift --ops {} --cache {} --device cpu --jobs 1 --budget-ms 10 --no-ceilings --dtype f32,bf16 "
@@ -60,7 +60,7 @@ TEST_F(InTerminal, is_one_block_that_goes_when_the_sweep_is_interrupted) {
 }
 
 using Size = std::pair<int, int>;
-// Each of the narrow and short ones hides rows of a block that a larger one brings back.
+// Each narrow or short size hides rows of a block, which the next larger size shows again.
 constexpr std::array<Size, 9> kSizes{Size{40, 30},  Size{100, 30}, Size{30, 8},  Size{100, 30}, Size{100, 4},
                                      Size{100, 30}, Size{26, 4},   Size{100, 4}, Size{120, 40}};
 
@@ -95,7 +95,7 @@ TEST_F(InTerminal, has_nothing_of_the_block_left_anywhere_after_any_change_of_si
       });
       EXPECT_TRUE(whole) << columns << "x" << rows << "\n" << terminal.screen(true);
     }
-    // The last is larger than all before, so everything that was hidden has come back.
+    // The last size is the largest, so all hidden rows are shown again.
     EXPECT_EQ(count_of(terminal.screen(true), "LIVE "), 5U) << terminal.screen(true);
     terminal.press("C-c");
     ASSERT_TRUE(terminal.wait_for("the result")) << terminal.screen();
@@ -129,7 +129,7 @@ TEST_F(InTerminal, gives_the_shell_its_terminal_on_ctrl_z_and_goes_on_below_afte
   ASSERT_TRUE(terminal.wait_for("Stopped")) << terminal.screen();
   EXPECT_TRUE(terminal.is_sane()) << terminal.screen();
   terminal.type("echo before; fg");
-  // With what has left the screen since: a sweep tells much of this op.
+  // Includes the scrolled text: the sweep prints much about this op.
   const bool below = terminal.wait_for([&](const std::string&) {
     const std::string screen = terminal.screen(true);
     const std::size_t line = screen.find("before\n");

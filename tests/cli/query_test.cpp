@@ -70,7 +70,7 @@ TEST_F(QueryVerb, places_a_winner_under_the_measured_ceiling_as_tables_and_the_e
     for (const char* heading : {"GB/s", "of ceiling", "bound", "flop/byte", "bytes", "flops"}) {
       EXPECT_TRUE(contains(text, heading)) << heading << "\n" << text;
     }
-    // Where the op's definition is not at hand nothing is known of bytes, and all else is answered.
+    // Without the op's definition only the bytes are unknown.
     const auto alone = ask(with(verb), {.environment = {{"TILEWRIGHT_KERNELS_DIR", "/nonexistent"}}});
     EXPECT_TRUE(alone["bytes"].is_null() && alone["share_of_ceiling"].is_null()) << alone;
     EXPECT_EQ(alone["time_ns"], answer["time_ns"]);
@@ -85,9 +85,9 @@ TEST_F(QueryVerb, of_the_nearest_tells_the_bytes_of_what_was_measured) {
   EXPECT_EQ(nearest[0]["match_fit"], "nearest");
   EXPECT_GT(exact[0]["bytes"], 0);
   EXPECT_EQ(nearest[0]["bytes"], exact[0]["bytes"]);
-  // And of what was asked for, its own bytes and what is expected.
+  // For the requested shape, its own bytes and the expected time.
   EXPECT_EQ(nearest[0]["own_bytes"], 2 * nearest[0]["bytes"].get<std::int64_t>());
-  // Twice the time but for the launch, and the loss.
+  // Twice the time without the launch, plus the loss.
   const auto loss = nearest[0]["expected_loss"].get<double>();
   EXPECT_GE(loss, 0);
   EXPECT_GT(nearest[0]["expected_ns"].get<double>(), nearest[0]["time_ns"].get<double>());
@@ -121,7 +121,7 @@ TEST_F(QueryVerb, knows_devices_by_part_of_their_name_and_by_architecture) {
   EXPECT_EQ(rows({"demo", "rows=2", "cols=64", "--device", "h999"})[0]["match"], "exact, fresh, same device");
   EXPECT_EQ(rows({"demo", "rows=2", "cols=64", "--device", "sm_90"})[0]["match"], "exact, fresh, same architecture");
   EXPECT_EQ(rows({"demo", "rows=2", "cols=64", "--device", "sm_80"}, 1)[0]["match"], "none");
-  // The emulator is never served what a GPU was measured with.
+  // A GPU's winners are not served to the emulator.
   EXPECT_EQ(rows({"demo", "rows=2", "cols=64", "--device", "cpu"}, 1)[0]["match"], "none");
   const Outcome outcome = run_on_ops({"query", "demo", "rows=2", "cols=64", "--device", "Fictional H998"});
   EXPECT_EQ(outcome.code, 2);
@@ -195,7 +195,7 @@ TEST_F(QueryVerb, judges_freshness_as_tables_reports_and_the_evidence_do) {
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     return nlohmann::json::parse(outcome.out, nullptr, false)["rows"][0]["match"];
   };
-  // The op as it was when it was tuned, and with another line in its source.
+  // The op with one more line in its source than when it was tuned.
   const std::filesystem::path edited = folder / "ops";
   std::filesystem::copy(TILEWRIGHT_TEST_OPS, edited, std::filesystem::copy_options::recursive);
   std::ofstream(edited / "shift" / "shift.cu", std::ios::app) << "\nnamespace other {}\n";
@@ -213,8 +213,8 @@ TEST_F(QueryVerb, needs_neither_ops_nor_compilers_nor_a_driver) {
   EXPECT_EQ(run({"query", "demo", "rows=2", "cols=64", "--cache", cache()}, bare).code, 0);
 }
 
-// The figure that is promised, as a whole process. Where others use the machine, too, the clock on the wall says how
-// busy they are: then the time of the processor counts.
+// The promised time of a whole process. If the machine is busy, wall time depends on other processes: then processor
+// time counts.
 TEST_F(QueryVerb, answers_from_ten_thousand_winners_within_twenty_milliseconds) {
 #if defined(TILEWRIGHT_SANITIZE)
   GTEST_SKIP() << "a sanitizer makes the program several times slower";

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `regret --measure`, on the emulator: what is not known of a loss is found out, and the cache that is judged stays as
-// it is.
+// `regret --measure`, on the emulator: it measures unknown losses, and does not change the judged cache.
 #include <algorithm>
 #include <fstream>
 
@@ -12,7 +11,7 @@ namespace {
 
 class RegretVerb : public CliTest {
  protected:
-  /// Tunes one shape, so that this config wins there and nothing else was tried.
+  /// Tunes one shape with this config alone.
   void tune(const std::string& rows, const std::string& cols, const std::string& config,
             const std::string& kind = "one") const {
     const Outcome outcome = on_lapse({"sweep", "lapse", "kind=" + kind, "rows=" + rows, "cols=" + cols, "--config",
@@ -49,7 +48,7 @@ TEST_F(RegretVerb, times_what_was_never_timed_beside_the_winner_and_writes_nothi
   EXPECT_EQ(measured.code, 0) << measured.err;
   const nlohmann::json rows = rows_of(measured);
   ASSERT_EQ(rows.size(), 2U) << measured.out;
-  // Where four passes won, sixteen lose by as much as they win where they did, whatever else the machine does.
+  // Sixteen passes are slower than four, whatever the machine's load: only the shape that is served sixteen loses.
   EXPECT_LT(rows[0]["loss"].get<double>(), 0) << measured.out;
   EXPECT_GT(rows[1]["loss"].get<double>(), 0.2) << measured.out;
   for (const nlohmann::json& row : rows) {
@@ -188,12 +187,12 @@ TEST_F(RegretVerb, that_cannot_be_measured_says_why) {
     EXPECT_EQ(outcome.code, 2) << words.back() << outcome.err << outcome.out;
     EXPECT_TRUE(contains(outcome.err, text)) << outcome.err;
   }
-  // Nothing of the device at hand is in the cache.
+  // The cache has nothing of this device.
   const Outcome none =
       run({"regret", "softmax", "--measure", "--device", "cpu", "--cache", TILEWRIGHT_SHIPPED_WINNERS});
   EXPECT_EQ(none.code, 1) << none.err;
   EXPECT_TRUE(contains(none.out, "has no winner of softmax on cpu")) << none.out;
-  // Tuned as another op than it is defined now.
+  // The op was tuned with another definition.
   const Outcome other = run({"regret", "lapse", "--measure", "--device", "cpu", "--cache", cache()});
   EXPECT_EQ(other.code, 2) << other.out;
   EXPECT_TRUE(contains(other.err, "lapse")) << other.err;

@@ -15,7 +15,7 @@ class RevalidateOption : public CliTest {
   }
 
   [[nodiscard]] std::filesystem::path ops() const { return folder / "ops"; }
-  /// Another source hash, and the same code.
+  /// Changes the source's hash, but not the kernel's code.
   void touch_source() const {
     std::ofstream(ops() / "shift" / "shift.cu", std::ios::app) << "\nstatic const int changed = 1;\n";
   }
@@ -54,7 +54,7 @@ TEST_F(RevalidateOption, times_the_leaders_again_once_their_source_has_changed) 
   EXPECT_TRUE(verdict == "kept" || verdict == "promoted" || verdict == "re-swept") << verdict;
   EXPECT_FALSE(row["config"].is_null());
   EXPECT_DOUBLE_EQ(row["gb_per_s"].get<double>(), row["bytes"].get<double>() / row["median_ns"].get<double>());
-  // What stands now is of today's source.
+  // The results now belong to the changed source.
   const Outcome again = revalidate();
   EXPECT_TRUE(contains(again.err, "is stale: nothing to time again")) << again.err;
 }

@@ -13,7 +13,7 @@ using ShowVerb = CliTest;
 
 const std::string kConfig = "rowwise{variant=0,width=32}";
 
-/// True where NVRTC and the CUDA headers are: what needs them is skipped, visibly, where they are not.
+/// Whether NVRTC and the CUDA headers are installed; otherwise tests that need them are skipped.
 bool has_nvrtc(const nlohmann::json& doctor) {
   int found = 0;
   for (const auto& row : doctor["rows"]) {
@@ -116,7 +116,7 @@ TEST_F(ShowVerb, tells_what_was_served_first_over_time) {
     EXPECT_NE(before[0][column].get<std::string>(), "") << column;
   }
   {
-    // Another takes its place.
+    // Another winner replaces it.
     Store store(cache());
     const auto row = store.list_winners({.op = "shift"});
     const auto same = [](const auto& winner) {

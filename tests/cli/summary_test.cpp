@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a sweep says of itself at its end, and what it leaves behind of the configs that it never considered.
+// A sweep's summary, and its record of the configs that it did not consider.
 #include <sstream>
 
 #include "tests/cli/program.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 using Summary = CliTest;
 
-/// Measures anew what the test's cache has, so that all of it is of this program.
+/// Arguments that measure the test's cache again, so that all trials are of this program.
 std::vector<std::string> again() {
   std::vector<std::string> words = kSweep;
   words.emplace_back("--again");
@@ -49,7 +49,7 @@ TEST_F(Summary, of_a_sweep_is_an_event_of_its_log) {
 
 TEST_F(Summary, counts_what_is_no_config_for_the_problem_and_so_do_show_and_table) {
   use_swept_cache();
-  // Three variants are for one of two widths.
+  // Three variants are legal for one of two widths only.
   EXPECT_EQ(json_of(again()).at("summary").at("forbidden"), 3);
   const std::string shown = run_on_ops({"show", "shift", "rows=2", "cols=33"}).out;
   EXPECT_TRUE(contains(shown,

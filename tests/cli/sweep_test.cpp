@@ -15,7 +15,7 @@ std::vector<std::string> operator+(std::vector<std::string> words, const std::ve
   return words;
 }
 
-/// The trials of shift's one tuned problem, by the parameter that says what is wrong with it.
+/// The trials of shift's only tuned problem, by the parameter `variant`, which selects the fault.
 std::map<std::int64_t, Trial> trials_by_variant(const Store& store) {
   const OpInterface interface = store.interface_of("shift").value();
   const Problem problem = parse_problem("shift[dtype=f32]{rows=2,cols=33}", interface);
@@ -92,13 +92,13 @@ TEST_F(SweepVerb, is_partly_done_when_the_base_fails_and_query_says_so_where_not
     return run(std::move(words) + std::vector<std::string>{"--ops", ops.string(), "--cache", cache()});
   };
 
-  // The base alone: nothing serves anything.
+  // With the base alone nothing serves.
   EXPECT_EQ(on(kSweep + std::vector<std::string>{"--config", base, "--quiet"}).code, 3);
   const Outcome asked = on({"query", "shift", "rows=5", "cols=6"});
   EXPECT_EQ(asked.code, 1);
   EXPECT_TRUE(contains(asked.out, why)) << asked.out;
 
-  // With a winner beside it.
+  // With a winner besides.
   const Outcome outcome = on(kSweep + std::vector<std::string>{"--quiet"});
   EXPECT_EQ(outcome.code, 3);
   EXPECT_TRUE(contains(outcome.out, "rowwise{variant=0,")) << outcome.out;
@@ -145,7 +145,7 @@ TEST_F(SweepVerb, tunes_types_attributes_and_shapes_as_products) {
   EXPECT_EQ(keys, (std::vector<std::string>{
                       "shift[dtype=f32,act=relu]{rows=1,cols=5}", "shift[dtype=f32,act=relu]{rows=2,cols=5}",
                       "shift[dtype=f32,act=none]{rows=1,cols=5}", "shift[dtype=f32,act=none]{rows=2,cols=5}"}));
-  // The copy of the same bytes was measured in the same run.
+  // The same run measured a copy of the same bytes.
   for (const auto& row : json["rows"]) EXPECT_GT(row["share_of_ceiling"].get<double>(), 0);
   EXPECT_TRUE(contains(json["notes"].dump(), "at most 1 was considered, and ")) << json["notes"];
 }
@@ -172,7 +172,7 @@ TEST_F(SweepVerb, stops_within_two_seconds_of_an_interrupt_and_keeps_what_it_has
       once.push_back(words[i]);
     }
   }
-  // Hundreds of problems of a tenth of a second each: far more than fits before the interrupt.
+  // Hundreds of problems of a tenth of a second each: far more than can finish before the interrupt.
   once.insert(once.end(), {"rows=64..463+1", "cols=4096"});
   const Outcome outcome = run_on_ops(once, {.interrupt = Interrupt{"] 2/400 "}});
   EXPECT_EQ(outcome.code, 3) << outcome.err;

@@ -12,7 +12,7 @@ class TableVerb : public CliTest {
   TableVerb() { fill_demo_cache(cache(), 12); }
 };
 
-/// Columns of a terminal that the longest line takes.
+/// The longest line's width in a terminal's columns.
 std::size_t widest(const std::string& text) {
   std::istringstream lines(text);
   std::size_t most = 0;

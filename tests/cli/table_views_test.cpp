@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `table` shows besides winners, and what may be asked of any table.
+// The other views of `table`, and the queries that all tables take.
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -42,7 +42,7 @@ void add_trials(const std::string& path, std::size_t problems, double factor, co
   }
 }
 
-/// Where lines break depends on how long the paths in them are.
+/// Joins lines: their breaks depend on the length of paths.
 std::string unwrapped(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
@@ -174,7 +174,7 @@ TEST_F(TableViews, compares_real_trials_of_a_gpu_on_terminals) {
                                 {.environment = {{"COLUMNS", width}, {"TILEWRIGHT_CACHE", cache()}}});
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_TRUE(contains(unwrapped(outcome.out), "over 14 problems: 1.00")) << outcome.out;
-    // A side's name is a path, which is never broken.
+    // A side's name is a path, which is not wrapped.
     std::istringstream lines(outcome.out);
     for (std::string line; std::getline(lines, line);) {
       if (contains(line, kRecorded)) continue;

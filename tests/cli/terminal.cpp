@@ -39,7 +39,7 @@ std::string output_of(const std::string& command) {
   return text;
 }
 
-// A server that was told to end takes a while, and would take a new terminal with it: each has its own.
+// Each terminal has its own server: one that is still ending would end a new terminal, too.
 Terminal::Terminal(const std::filesystem::path& folder, int columns, int rows)
     : socket_((folder / fmt::format("tmux-{}", next_number())).string()) {
   (void)tmux(fmt::format("-f /dev/null new-session -d -x {} -y {} 'env PS1=\"$ \" HISTFILE= bash --norc --noprofile'",

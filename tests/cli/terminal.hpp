@@ -6,46 +6,46 @@
 #include <functional>
 #include <string>
 
-/// A real terminal for tests: tmux with a shell in it, looked at as a person would.
+/// A real terminal for tests: a shell in tmux, whose screen the tests read.
 namespace tilewright::testing {
 
 class Terminal {
  public:
-  /// `folder` is where its socket lies. The shell has a prompt of "$ " and no history.
+  /// `folder` holds its socket. The shell has the prompt "$ " and no history.
   Terminal(const std::filesystem::path& folder, int columns, int rows);
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
   ~Terminal();
 
-  /// False where there is no tmux; scripts/setup --tests brings it.
+  /// Whether tmux is installed; scripts/setup --tests installs it.
   [[nodiscard]] static bool is_there();
 
   /// Types text and Enter.
   void type(const std::string& line) const;
-  /// A key by tmux's name: C-c, C-z, Tab.
+  /// Presses a key, by tmux's name: C-c, C-z, Tab.
   void press(const std::string& key) const;
-  /// Text with no Enter.
+  /// Types text without Enter.
   void put(const std::string& text) const;
   void resize(int columns, int rows) const;
 
-  /// What is seen, one line each, trailing blanks gone; with `history` what was scrolled away, too.
+  /// The screen's lines, without trailing blanks; with `history` those scrolled away, too.
   [[nodiscard]] std::string screen(bool history = false) const;
-  /// Waits until the screen is so; false when that takes longer than two minutes.
+  /// Waits until `so` holds for the screen; returns false after two minutes.
   [[nodiscard]] bool wait_for(const std::function<bool(const std::string&)>& so) const;
   [[nodiscard]] bool wait_for(const std::string& text) const;
-  /// The cursor can be seen, lines wrap, and what is typed is run and shown.
+  /// Whether the cursor is visible, lines wrap, and typed commands are echoed and run.
   [[nodiscard]] bool is_sane() const;
 
  private:
-  /// What tmux prints for this command.
+  /// The output of a tmux command.
   [[nodiscard]] std::string tmux(const std::string& command) const;
 
   std::string socket_;
 };
 
-/// For a shell: in quotes.
+/// Quotes a text for a shell.
 [[nodiscard]] std::string quoted(const std::string& text);
-/// What a shell command prints, errors included.
+/// A shell command's output, with errors.
 [[nodiscard]] std::string output_of(const std::string& command);
 
 }  // namespace tilewright::testing

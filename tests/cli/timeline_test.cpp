@@ -9,7 +9,7 @@ namespace {
 
 using Timeline = CliTest;
 
-/// What a profiler is told of, by the first word of each range.
+/// The ranges that a profiler receives, by their first word.
 std::map<std::string, std::set<std::string>> ranges_of(const std::filesystem::path& log) {
   std::map<std::string, std::set<std::string>> ranges;
   std::ifstream file(log);

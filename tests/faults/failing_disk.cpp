@@ -19,7 +19,7 @@ namespace {
 
 using tilewright::testing::FailingDisk;
 
-/// The C library's own function of that name.
+/// The C library's function of that name.
 template <class Function>
 Function* next(const char* name) {
   return reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name));
@@ -36,7 +36,7 @@ FailingDisk* shared_state() {
   return memory == MAP_FAILED ? nullptr : static_cast<FailingDisk*>(memory);
 }
 
-/// True when this call, which changes what is at `path`, is to fail; errno says how.
+/// Counts a call that changes `path`; returns whether it must fail, with errno set.
 bool fails(const char* path) {
   FailingDisk& disk = *tilewright::testing::failing_disk();
   const std::size_t length = ::strnlen(disk.folder, sizeof disk.folder);
@@ -57,7 +57,7 @@ bool fails(int file) {
   return fails(path);
 }
 
-/// A disk that fills up takes a part of what is written.
+/// The bytes that are written before a failure: half if the disk fills up.
 std::size_t part(std::size_t bytes) { return tilewright::testing::failing_disk()->for_good ? bytes / 2 : 0; }
 
 }  // namespace

@@ -3,27 +3,26 @@
 
 #include <atomic>
 
-/// A disk that fails: the shared library failing_disk stands between a program and the C library, by LD_PRELOAD or
-/// because the program links it. It counts the calls that change files below a folder, of all processes together, and
-/// fails the one that is asked for.
+/// A disk that fails: the shared library failing_disk, preloaded or linked, intercepts the C library's calls that
+/// change files below a folder. It counts them over all processes, and fails the requested one.
 namespace tilewright::testing {
 
 struct FailingDisk {
-  /// Empty: no call is counted.
+  /// The folder; empty: no call is counted.
   char folder[256];
   std::atomic<int> calls;
-  /// The call that fails, from 1; 0: none.
+  /// The number of the call that fails, from 1; 0: none.
   int failing;
-  /// And all that follow it: a disk that is full stays full.
+  /// All later calls fail, too: a full disk stays full.
   bool for_good;
-  /// errno.
+  /// The errno of the failure.
   int error;
 };
 
-/// Names the file that holds a FailingDisk, which processes share.
+/// Environment variable with the path of the FailingDisk file that processes share.
 inline constexpr const char* kFailingDisk = "TILEWRIGHT_FAILING_DISK";
 
-/// That of this process.
+/// This process's FailingDisk.
 extern "C" FailingDisk* failing_disk();
 
 }  // namespace tilewright::testing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a service, or whoever stands in its place, answers to `pull` and `publish`: it is understood, or an error, and
-// no more is kept than was asked for.
+// Answers of a service, or of an impostor, to `pull` and `publish`: each is understood or an error, and no more is kept
+// than was requested.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -19,7 +19,7 @@ namespace {
 
 using namespace tilewright;
 
-/// Sends the same to whoever connects, and then nothing more.
+/// Sends the same bytes to each client, then closes the connection.
 class Answering {
  public:
   Answering() {
@@ -99,12 +99,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0 || size > 8000) return 0;
   const int what = data[0] % 6;
   answering.answer(fuzz::text_of(data + 1, size - 1));
-  // A fetch begins anew, or goes on.
+  // A fetch starts, or resumes.
   kFile.write(what == 5 ? "beginning" : "");
   HttpClient client(answering.url(), {.patience = std::chrono::milliseconds(5000)});
   try {
     ask(client, what, kFile);
-  } catch (const Error&) {  // What an error is for.
+  } catch (const Error&) {  // An expected outcome.
   }
   if (what >= 4 && std::filesystem::file_size(kFile.path()) > kMost) std::abort();
   return 0;

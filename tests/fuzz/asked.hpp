@@ -5,10 +5,10 @@
 #include "cache/serve/choose.hpp"
 #include "tests/unit/store/fixture.hpp"
 
-/// What is asked of a source that may be damaged.
+/// Queries for a source that may be damaged.
 namespace tilewright::fuzz {
 
-/// Everything that a launcher asks of it: what serves a tuned shape and one that is not, with its plan and its binary.
+/// All queries of a launcher: the choice for a tuned and an untuned shape, with its binary, and the lists.
 inline void ask_all(const WinnerSource& source) {
   for (const std::int64_t rows : {8, 12}) {
     const ProblemKey key = store_tests::softmax_key(rows, 100);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bundle, damaged past its content hashes: every value of it may be anything.
+// A damaged bundle with valid content hashes: its values are arbitrary.
 #include "cache/store/bundle/bundle.hpp"
 
 #include "cache/base/error.hpp"
@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   kFile.write(fuzz::damaged(kRight, data, size));
   try {
     fuzz::ask_all(Bundle(kFile.path()));
-  } catch (const Error&) {  // What an error is for.
+  } catch (const Error&) {  // An expected outcome.
   }
   return 0;
 }

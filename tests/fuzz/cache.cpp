@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cache, damaged page by page: what can still be read is served, and imported, or it is told.
+// A damaged cache: readable parts are served and imported, or an error is reported.
 #include "cache/base/error.hpp"
 #include "cache/store/import.hpp"
 #include "tests/fuzz/asked.hpp"
@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::filesystem::remove(kFolder / "into.db");
     Store into(kFolder / "into.db");
     import_winners(store, into);
-  } catch (const Error&) {  // What an error is for.
+  } catch (const Error&) {  // An expected outcome.
   }
   return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a client sends to a service over a connection, in two pieces: each answer is one of HTTP, and the service goes
-// on answering others.
+// A client's bytes over a connection to a service, in two pieces: each answer is valid HTTP, and the service goes on
+// answering others.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -25,7 +25,7 @@ constexpr HttpLimits kLimits{.header_bytes = 2000,
                              .idle_time = milliseconds(5000),
                              .write_time = milliseconds(5000)};
 
-/// Answers every request with what it was; of a target that ends in `!`, as a stream.
+/// Answers each request with its content; as a stream if the target ends in `!`.
 class Served {
  public:
   Served() : server_("127.0.0.1", 0, kLimits, {}, answer) {
@@ -50,14 +50,14 @@ class Served {
   HttpServer server_;
 };
 
-/// All that the service answers until it closes the connection, or an error ends it.
+/// The service's answers until it closes the connection or an error occurs.
 std::string exchange(std::uint16_t port, std::string_view first, std::string_view second) {
   const int client = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  // Closed, it keeps no port: there are fewer than inputs in a minute.
+  // Frees the port at once: a minute has more inputs than there are ports.
   const linger none{1, 0};
   ::setsockopt(client, SOL_SOCKET, SO_LINGER, &none, sizeof none);
   while (::connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A definition's TOML: every mistake is told, whatever it is.
+// A definition's TOML: mistakes are reported.
 #include "tuner/definition/definition.hpp"
 
 #include "cache/base/error.hpp"
@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   kFile.write(fuzz::text_of(data, size));
   try {
     static_cast<void>(load_definition(kFile.path(), {}));
-  } catch (const Error&) {  // What an error is for.
+  } catch (const Error&) {  // An expected outcome.
   }
   return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of a formula, and of a config: what is understood can be written, read back and evaluated.
+// The text of a formula or a config: if understood, it can be written, read back and evaluated.
 #include <cstdlib>
 #include <optional>
 
@@ -25,7 +25,7 @@ void read_formula(std::string_view text) {
     const Formula formula = Formula::parse(std::string(text));
     if (Formula::parse(formula.text()).text() != formula.text()) std::abort();
     static_cast<void>(formula.integer(Anything()));
-  } catch (const Error&) {  // What an error is for.
+  } catch (const Error&) {  // An expected outcome.
   }
 }
 
@@ -33,7 +33,7 @@ void read_config(std::string_view text) {
   try {
     const Config config = Config::parse(text);
     if (Config::parse(config.text()) != config) std::abort();
-  } catch (const UsageError&) {  // What an error is for.
+  } catch (const UsageError&) {  // An expected outcome.
   }
 }
 

@@ -12,14 +12,14 @@
 
 #include "tests/temporary_folder.hpp"
 
-/// What fuzz targets make of their input.
+/// Conversions of a fuzz target's input.
 namespace tilewright::fuzz {
 
 [[nodiscard]] inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-/// A file that is written anew for each input.
+/// A file that each input overwrites.
 class InputFile {
  public:
   explicit InputFile(const std::string& name) : path_(folder_.path() / name) {}
@@ -35,8 +35,8 @@ class InputFile {
   std::filesystem::path path_;
 };
 
-/// A file that is right, changed as the input says: each five bytes are a place, of four, and the byte that stands
-/// there from now on; a last piece of fewer bytes cuts the file off at the place that they make.
+/// A valid file, changed by the input: of each five bytes four are a place and the fifth the new byte there. A shorter
+/// rest is a place at which the file is truncated.
 [[nodiscard]] inline std::string damaged(std::string file, const std::uint8_t* data, std::size_t size) {
   constexpr std::size_t kPlace = 4;
   const auto place_of = [&](std::size_t at, std::size_t bytes) {

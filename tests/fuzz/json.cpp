@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON, and what is stored as JSON: interfaces and recipes.
+// JSON, and interfaces and recipes, which are stored as JSON.
 #include "cache/base/decode.hpp"
 #include "cache/base/error.hpp"
 #include "cache/model/interface.hpp"
@@ -11,8 +11,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto ignore = [](const auto& read) {
     try {
       static_cast<void>(read());
-    } catch (const Error&) {                      // What an error is for.
-    } catch (const nlohmann::json::exception&) {  // Of a value that lacks what is due: those who read it tell.
+    } catch (const Error&) {                      // An expected outcome.
+    } catch (const nlohmann::json::exception&) {  // A missing member: the reader of the cache reports it.
     }
   };
   ignore([&] {

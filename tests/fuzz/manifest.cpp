@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A channel's manifest, as a service or whoever stands between sends it: it is read whole, or refused.
+// A channel's manifest from a service or an attacker between: it is read whole, or refused.
 #include "tuner/snapshot/manifest.hpp"
 
 #include <cstdlib>
@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static_cast<void>(is_channel_name(text));
   try {
     static_cast<void>(hash_of_pin(text));
-  } catch (const UsageError&) {  // What an error is for.
+  } catch (const UsageError&) {  // An expected outcome.
   }
   try {
     const SignedManifest read = read_manifest(text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a worker's process says: it is understood, or garbled.
+// A worker's message: it is understood, or garbled.
 #include "cache/base/decode.hpp"
 #include "cache/base/error.hpp"
 #include "tests/fuzz/input.hpp"
@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         read();
         return 0;
       });
-    } catch (const Error&) {  // What an error is for.
+    } catch (const Error&) {  // An expected outcome.
     }
   };
   static const OpDefinition kDefinition;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file of misses: what cannot be understood stays as it is, and what can takes one more line.
+// The file of misses: a file that is not understood stays as it is; otherwise it takes one more line.
 #include <cstdlib>
 
 #include "cache/base/error.hpp"

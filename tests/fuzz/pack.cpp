@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The columns of a pack, damaged past its SHA-256 and its frame: what they hold is folded, or refused.
+// A pack's damaged columns with a valid SHA-256 and frame: they are folded or refused.
 #include "cache/base/error.hpp"
 #include "cache/store/columns.hpp"
 #include "cache/store/import.hpp"
@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Store into(kFolder / "into.db");
     WholeFile::fold(into, fuzz::damaged(kRight, data, size), std::string(64, '0'), "fuzzed.pack", kFolder / "");
     fuzz::ask_all(into);
-  } catch (const Error&) {  // What an error is for.
+  } catch (const Error&) {  // An expected outcome.
   }
   return 0;
 }

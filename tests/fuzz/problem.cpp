@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Specs and shape keys: what is understood has a key that means the same.
+// Specs and shape keys: one that is understood has a key with the same meaning.
 #include <cstdlib>
 
 #include "cache/base/error.hpp"
@@ -14,12 +14,12 @@ void read(std::string_view text, const OpInterface& interface) {
   try {
     const Problem problem = parse_problem(text, interface);
     if (parse_problem(problem.key(), interface) != problem) std::abort();
-  } catch (const UsageError&) {  // What an error is for.
+  } catch (const UsageError&) {  // An expected outcome.
   }
   try {
     const OpSpec spec = parse_spec(text, interface);
     if (parse_spec(spec.text(), interface) != spec) std::abort();
-  } catch (const UsageError&) {  // What an error is for.
+  } catch (const UsageError&) {  // An expected outcome.
   }
 }
 

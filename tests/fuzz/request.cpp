@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request's method and target: a path of the table with its values, or a refusal that says why.
+// A request's method and target: a route with its values, or a refusal that says why.
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
@@ -31,7 +31,7 @@ Router made() {
   return router;
 }
 
-/// Problem documents go to programs: they are JSON, whatever was asked.
+/// Expects a refusal with valid JSON.
 void check(const Response& refusal) {
   if (refusal.status < 400 || !nlohmann::json::accept(refusal.body)) std::abort();
 }

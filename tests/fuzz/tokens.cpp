@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file of tokens, and what comes as one: it is known, or not.
+// The file of tokens, and a client's token: it is known, or not.
 #include "tuner/service/tokens.hpp"
 
 #include <sys/stat.h>
@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     service::Tokens tokens(kFile.path());
     static_cast<void>(tokens.find(text, 1));
-  } catch (const UsageError&) {  // What an error is for.
+  } catch (const UsageError&) {  // An expected outcome.
   }
   return 0;
 }

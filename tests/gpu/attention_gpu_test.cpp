@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensor cores' kernels of attention's ops on a GPU, against their references: configs of every head size, at
-// lengths that fill no tile, with every mask, and with fewer rows than a tile has. Strides and lengths are those of the
-// samples.
+// The tensor-core kernels of attention's ops on a GPU, against their references: configs of all head sizes, at lengths
+// that do not fill tiles, with all masks, and with fewer rows than a tile has. Strides and lengths are the samples'.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +32,7 @@ struct Case {
   const char* dims;
   const char* op = "attention";
   const char* implementation = "wgmma";
-  const char* with = "";  // that the text of a config has
+  const char* with = "";  // a part of the config's text
 };
 
 void PrintTo(const Case& each, std::ostream* out) {
@@ -57,7 +56,7 @@ class GpuAttention : public OpOnGpu, public ::testing::WithParamInterface<Case> 
     return legal;
   }
 
-  /// Empty when the config is right.
+  /// Empty if the config is right.
   [[nodiscard]] std::string fault(Verifier& verifier, const Candidate& candidate, const Problem& problem,
                                   const CompileResult& binary) const {
     const auto executable = device_->load(binary.binary, kernel_facts(binary), op_->interface,
@@ -78,9 +77,9 @@ TEST_P(GpuAttention, is_right_with_configs_of_all_kinds) {
       parse_problem(fmt::format("{}[{}]{{{}}}", GetParam().op, GetParam().attributes, GetParam().dims), op_->interface);
   const std::vector<Candidate> legal = candidates(problem);
   ASSERT_FALSE(legal.empty()) << problem.key();
-  constexpr std::size_t kMost = 4;  // a second each to compile, side by side
+  constexpr std::size_t kMost = 4;  // each compiles in a second, in parallel
   const std::size_t step = (legal.size() + kMost - 1) / kMost;
-  CompileResult reference = compile(generate_reference(*op_, problem));  // which opens the compiler
+  CompileResult reference = compile(generate_reference(*op_, problem));  // opens the compiler
   std::map<std::size_t, std::future<CompileResult>> binaries;
   for (std::size_t i = 0; i < legal.size(); i += step) {
     binaries[i] = std::async(std::launch::async, [&, i] { return compile(legal[i], problem); });
@@ -105,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"dtype=bf16,causal=no,lse=yes", "b=1,hq=2,hkv=2,sq=1,sk=1,d=64,dv=64"},
                       Case{"dtype=bf16,causal=no,lse=yes", "b=2,hq=4,hkv=2,sq=70,sk=90,d=8,dv=72"}));
 
-// More pieces than multiprocessors: a block goes from piece to piece.
+// More pieces than multiprocessors: a block handles several.
 auto of_wide_heads(const char* implementation) {
   const auto by = [&](const char* attributes, const char* dims) {
     return Case{attributes, dims, "attention", implementation};
@@ -181,7 +180,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"dtype=bf16,causal=yes", "b=8,hq=32,hkv=32,sq=200,sk=330,d=128,dv=128", kBackward},
         Case{"dtype=bf16,causal=yes,deterministic=yes", "b=8,hq=32,hkv=16,sq=400,sk=330,d=64,dv=64", kBackward},
         Case{"dtype=bf16,causal=yes,window=yes", "b=1,hq=2,hkv=2,sq=200,sk=700,d=96,dv=40", kBackward},
-        // Blocks take several pieces, some of which have no queries.
+        // Blocks handle several pieces, some without queries.
         Case{"dtype=bf16,causal=yes", "b=4,hq=40,hkv=40,sq=330,sk=330,d=64,dv=64", kBackward, "wgmma", "persistent=2"},
         Case{"dtype=bf16,causal=yes,window=yes", "b=4,hq=40,hkv=40,sq=200,sk=700,d=128,dv=128", kBackward, "wgmma",
              "persistent=2"}));
@@ -195,17 +194,17 @@ INSTANTIATE_TEST_SUITE_P(
              "wgmma_ahead", "groups=2"},
         Case{"dtype=bf16,causal=yes,deterministic=yes", "b=8,hq=32,hkv=16,sq=400,sk=330,d=64,dv=64", kBackward,
              "wgmma_ahead", "groups=2"},
-        // Blocks take several pieces, some of which have no queries; the last products of one beside the next one's.
+        // Blocks handle several pieces, some without queries; a piece's last products overlap with the next one's.
         Case{"dtype=bf16,causal=yes", "b=4,hq=40,hkv=40,sq=330,sk=330,d=64,dv=64", kBackward, "wgmma_ahead",
              "persistent=2,key_stages=2,joins=1"},
         Case{"dtype=bf16,causal=yes,window=yes", "b=4,hq=40,hkv=40,sq=200,sk=700,d=128,dv=128", kBackward,
              "wgmma_ahead", "persistent=2,key_stages=2,joins=1"}));
 
-/// An op of attention on Hopper, with tensors of a test's own.
+/// An op of attention on Hopper, with a test's own tensors.
 class OnTensors : public OpOnGpu {
  protected:
   using Tensor = std::vector<std::uint16_t>;
-  /// Of an argument: a scalar, or a tensor's bytes.
+  /// An argument's content: a scalar, or a tensor's bytes.
   using Content = std::variant<std::uint64_t, std::vector<std::byte>>;
 
   using OpOnGpu::OpOnGpu;
@@ -227,7 +226,7 @@ class OnTensors : public OpOnGpu {
     return legal;
   }
 
-  /// What the tensor `output` holds after each of `launches`, which begin with the same contents.
+  /// The content of the tensor `output` after each of `launches`, which start with the same contents.
   template <class ContentOf>
   [[nodiscard]] std::vector<Tensor> run(const Candidate& candidate, const Problem& problem, const ContentOf& content_of,
                                         std::string_view output, int launches = 1) const {
@@ -267,7 +266,7 @@ class OnTensors : public OpOnGpu {
   }
 
  private:
-  mutable std::map<std::string, CompileResult> binaries_;  // of configs that were run
+  mutable std::map<std::string, CompileResult> binaries_;  // by config
 };
 
 /// attention_varlen, one head of 64 columns, on 1024 tokens.
@@ -278,8 +277,8 @@ class GpuSequences : public OnTensors {
 
   GpuSequences() : OnTensors({}, "attention_varlen") {}
 
-  /// o, with NaN in place of all keys and values but those of the sequence `only` (-1: in none). The tensors have
-  /// tokens of NaN behind the last sequence.
+  /// o, with NaN as keys and values of all sequences but `only` (-1: no NaN). The tensors have tokens of NaN after the
+  /// last sequence.
   [[nodiscard]] Tensor attended(const Candidate& candidate, const Problem& problem, const std::vector<int>& cu,
                                 int only) const {
     Tensor q(kTokens * kHead, kNaN), k = q, v = q;

@@ -8,7 +8,7 @@
 
 #include "tuner/device/cuda_device.hpp"
 
-/// Opens the first GPU, or skips the test with what is missing.
+/// Opens the first GPU, or skips the test and says what is missing.
 namespace tilewright::testing {
 
 class OnGpu : public ::testing::Test {

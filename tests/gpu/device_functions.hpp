@@ -16,8 +16,8 @@
 #include "tuner/definition/kernels_dir.hpp"
 #include "tuner/device/cpu/emulator.hpp"
 
-/// One source, run on a GPU and on the emulator, which must write the same bits; or on a GPU alone, where the emulator
-/// has not what it calls, and then the test knows the bits.
+/// Runs one source on a GPU and on the emulator, which must write the same bits; or on a GPU alone, if the emulator
+/// does not model it, and then the test knows the bits.
 namespace tilewright::test {
 
 using Words = std::vector<std::uint32_t>;
@@ -29,7 +29,7 @@ struct Launch {
   std::uint32_t shared_bytes = 0;
 };
 
-/// A kernel's tensor map, of its input or of its output.
+/// A tensor map of the kernel's input or output.
 struct MapOf {
   enum class Tensor { in, out } tensor;
   PlannedMap map;
@@ -48,8 +48,8 @@ class DeviceFunctions : public testing::Test {
     context_ = std::make_unique<cuda::PrimaryContext>(*driver_, 0);
   }
 
-  /// Runs `kernel(const u32* in, u32* out)` on both, and compares what they wrote. With no GPU, it is still compiled
-  /// for both and runs on the emulator, and the test is skipped then.
+  /// Runs `kernel(const u32* in, u32* out)` on both, and compares the outputs. Without a GPU it is compiled for both
+  /// and runs on the emulator, then the test is skipped.
   void expect_same(const std::string& body, const Launch& launch, const Words& in, std::size_t out_words) {
     const Words emulated = on_emulator(request_of(body), launch, in, out_words);
     run_on_gpu(body, launch, in, out_words, {}, [&](const Words& real) {
@@ -60,9 +60,8 @@ class DeviceFunctions : public testing::Test {
     });
   }
 
-  /// Compiles for sm_90a, GPU or not, and fails where that does or where registers spill. Then runs
-  /// `kernel(const u32* in, u32* out, the maps)` and hands over what it wrote to memory that was zero; with no GPU, the
-  /// test is skipped.
+  /// Compiles for sm_90a, with or without a GPU; fails if that fails or registers spill. Then runs `kernel(const u32*
+  /// in, u32* out, the maps)` on zeroed memory and passes the output to `check`. Without a GPU the test is skipped.
   void run_on_gpu(const std::string& body, const Launch& launch, const Words& in, std::size_t out_words,
                   const std::vector<MapOf>& maps, const std::function<void(const Words&)>& check) {
     NvrtcReport report;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device headers on a GPU and on the emulator: the same source with the same input must give the same bits. What
-// the two may differ in (the last bits of approximations, the order of sums) is kept out by exact values, or rounded
-// away.
+// The device headers on a GPU and on the emulator: the same source with the same input must give the same bits. Exact
+// values or rounding remove the differences allowed (the last bits of approximations, the order of sums).
 #include "tests/gpu/device_functions.hpp"
 
 namespace tilewright::test {
@@ -274,7 +273,7 @@ template <class Config> __global__ void kernel(const u32* in, u32* out) {
 }
 
 TEST_F(DeviceFunctions, approximations_are_near_the_accurate_functions) {
-  // What agrees is the verdict, 255, that each is as near as it should be.
+  // Both must give the verdict 255: all results are within their bounds.
   expect_same(R"cu(
 #include "device/ptx/math.cuh"
 template <class Config> __global__ void kernel(const u32* in, u32* out) {

@@ -45,7 +45,7 @@ class GpuMeasure : public tilewright::testing::OnGpu {
 };
 
 TEST_F(GpuMeasure, a_kernel_is_slower_cold_than_hot_and_slower_than_an_empty_one) {
-  const std::int64_t n = std::int64_t{1} << 21;  // 16 MiB in all: fits every L2 of sm_90
+  const std::int64_t n = std::int64_t{1} << 21;  // 16 MiB in all: fits into the L2 of any sm_90
   const double cold = time(n, MeasureMode::cold).median_ns, hot = time(n, MeasureMode::hot).median_ns;
   const double floor_ns = floor(MeasureMode::cold, 64).median_ns;
   EXPECT_LT(hot, cold);
@@ -72,7 +72,7 @@ TEST_F(GpuMeasure, the_copy_ceiling_is_below_what_the_memory_could_move) {
   const std::vector<Address> to{b->address(), a->address()}, from{a->address(), b->address()};
   const Timing timing = measure(*device_->copy_rounds(MeasureMode::cold, 4, to, from, kBytes), kRule);
   const double gigabytes_per_second = 2.0 * kBytes / timing.median_ns;
-  // At 40 Gbit/s a pin the bus would move more than any memory does, at 1 Gbit/s less.
+  // Bounds: 40 Gbit/s a pin is more than any memory's rate, 1 Gbit/s less.
   const double bus = device_->facts().memory_bus_bits / 8.0;
   EXPECT_LT(gigabytes_per_second, 40 * bus);
   EXPECT_GT(gigabytes_per_second, bus);

@@ -82,8 +82,7 @@ TEST_F(GpuRun, tensor_tools_compute_the_hosts_bits) {
 
 TEST_F(GpuRun, fills_and_rounds_by_indices_as_the_host_does) {
   using namespace utility;
-  // Of 3000 × 1001 elements in rows of 1024, those in odd columns: half of
-  // row · 65537 % (column + 3) / (column - 1000).
+  // The odd columns of 3000 × 1001 elements in rows of 1024: half of row · 65537 % (column + 3) / (column - 1000).
   const std::vector<i64> where{3, kPushIndex, 1, kPushNumber, 2, kRemainder, 0};
   const std::vector<i64> value{11, kPushIndex,  0,    kPushNumber, 65537, kMultiply,  0, kPushIndex,
                                1,  kPushNumber, 3,    kAdd,        0,     kRemainder, 0, kPushIndex,
@@ -108,7 +107,7 @@ TEST_F(GpuRun, fills_and_rounds_by_indices_as_the_host_does) {
   }
 }
 
-// In a process of its own, since its context answers no more.
+// In its own process, since it loses its context.
 using GpuRunDeathTest = GpuRun;
 TEST_F(GpuRunDeathTest, an_illegal_address_is_a_device_error) {
   ::testing::FLAGS_gtest_death_test_style = "threadsafe";

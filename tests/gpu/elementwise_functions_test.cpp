@@ -27,8 +27,8 @@ template <class Config> __global__ void kernel(const u32* in, u32* out) {
 }
 
 TEST_F(DeviceFunctions, activations_are_as_exact_as_their_output_shows) {
-  // What agrees is the verdict: for every 16-bit value at most 1.5 units in the last place of the output from the exact
-  // result (rounding alone is half a unit), for fp32 an absolute bound; infinities and NaN as they should be.
+  // Both must give the same verdict: 16-bit outputs are at most 1.5 units in the last place from the exact result
+  // (rounding alone is half a unit), fp32 has an absolute bound, and infinities and NaN are right.
   expect_same(R"cu(
 #include "device/activation.cuh"
 #include "device/convert.cuh"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/examples/center on a GPU: what a user's op may be made of, tensor map, cluster, counter and dependent kernel,
-// computes what is right when it is tuned and when it is served.
+// docs/examples/center on a GPU: a user's op with a tensor map, a cluster, a counter and a dependent kernel computes
+// right results when tuned and when served.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -58,7 +58,7 @@ TEST_F(GpuExample, is_served_for_any_addresses_streams_and_graphs) {
   const Op center = launcher.op("center");
   const cuda::OwnedStream stream(driver);
 
-  // One allocation with a matrix at every 64 KiB more: each launch has addresses of its own.
+  // One allocation with a matrix each 64 KiB: each launch has its own addresses.
   const auto check = [&](std::int64_t rows, std::int64_t cols, std::size_t place, const auto& launch) {
     const auto count = static_cast<std::size_t>(rows * cols), shift = place * (std::size_t{64} << 10);
     std::vector<float> values(count);
@@ -67,7 +67,7 @@ TEST_F(GpuExample, is_served_for_any_addresses_streams_and_graphs) {
     const cuda::Address x = memory.address() + shift;
     driver.call("copying", driver.table().memcpy_htod, x, static_cast<const void*>(values.data()),
                 count * sizeof(float));
-    // A copy from pageable memory may be on its way when the call returns, and our streams do not wait for the null
+    // A copy from pageable memory may be unfinished when the call returns, and the streams do not wait for the null
     // stream.
     driver.call("waiting for the copy", driver.table().ctx_synchronize);
     launch(reinterpret_cast<float*>(x));
@@ -86,7 +86,7 @@ TEST_F(GpuExample, is_served_for_any_addresses_streams_and_graphs) {
     }
     EXPECT_LT(furthest, 1e-4) << rows << " x " << cols << " at " << place;
   };
-  // In place, and with shapes whose counters and means share the stream's memory and make it grow.
+  // In place, with shapes whose counters and means share and grow the stream's memory.
   for (std::size_t place = 0; place < 100; ++place) {
     const std::int64_t rows = place % 3 == 0 ? 1000 : 300, cols = place % 5 == 0 ? 512 : place % 7 == 0 ? 4096 : 64;
     check(rows, cols, place, [&](float* x) { center(stream.get(), {rows, cols}, x, x); });
@@ -95,7 +95,7 @@ TEST_F(GpuExample, is_served_for_any_addresses_streams_and_graphs) {
     const cuda::CapturedGraph graph(driver, stream.get(), [&](cuda::Stream capturing) {
       center(capturing, {1000, 512}, x, x);
     });
-    // What is centred stays so.
+    // Centring is idempotent.
     for (int i = 0; i < 3; ++i) graph.launch(stream.get());
     stream.synchronize("a test");
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm's wgmma kernels on a GPU, by the launch library: parts of k and padded operands in workspaces of streams and
+// gemm's wgmma kernels on a GPU, through the launch library: split k and padded operands in workspaces of streams and
 // graphs, tensor maps, c in place.
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ namespace {
 
 using namespace tilewright::testing;
 
-/// Small numbers that bf16 has exactly: `unit` times -8 to 7.
+/// Numbers exact in bf16: `unit` times -8 to 7.
 std::vector<float> numbers(std::int64_t count, std::uint32_t seed, float unit) {
   std::vector<float> values;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -40,13 +40,13 @@ class Matrix {
       narrow.push_back(static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16));
     driver.call("copying", driver.table().memcpy_htod, buffer_.address(), static_cast<const void*>(narrow.data()),
                 buffer_.bytes());
-    // A copy from pageable memory may be on its way when the call returns, and our streams do not wait for the null
+    // A copy from pageable memory may be unfinished when the call returns, and the streams do not wait for the null
     // stream.
     driver.call("waiting for the copy", driver.table().ctx_synchronize);
   }
   [[nodiscard]] void* get() const { return reinterpret_cast<void*>(buffer_.address()); }
 
-  /// How far it is from `expected` at most, in units of what rounding to bf16 a few times allows.
+  /// The largest difference to `expected`, in units of a few roundings to bf16.
   [[nodiscard]] double distance(const std::vector<double>& expected) const {
     std::vector<std::uint16_t> narrow(expected.size());
     driver_->call("copying", driver_->table().memcpy_dtoh, static_cast<void*>(narrow.data()), buffer_.address(),
@@ -73,7 +73,7 @@ class GpuGemm : public OpOnGpu {
     if (!IsSkipped() && device_->facts().compute_capability != 90) GTEST_SKIP() << "needs sm_90a";
   }
 
-  /// A config whose parts of k meet in a workspace.
+  /// A config whose parts of k are summed in a workspace.
   [[nodiscard]] Candidate with_workspace(const Problem& problem) const {
     for (const Candidate& candidate : expand(*op_, problem, device_->facts()).legal) {
       if (candidate.config.implementation != "wgmma") continue;
@@ -87,7 +87,7 @@ class GpuGemm : public OpOnGpu {
 
 TEST_F(GpuGemm, is_served_on_streams_at_once_in_place_and_from_graphs) {
   constexpr std::int64_t kM = 200, kK = 1024;
-  // Rows of c that tensor copies store, and rows that they cannot.
+  // Rows of c that tensor copies can store, and rows that they cannot.
   for (const std::int64_t n : {264, 263}) {
     const std::string kind = "gemm[dtype=bf16,layout=nt,bias=yes,act=gelu,residual=yes]";
     const Problem problem = parse_problem(kind + "{m=200,n=" + std::to_string(n) + ",k=1024}", op_->interface);
@@ -99,7 +99,7 @@ TEST_F(GpuGemm, is_served_on_streams_at_once_in_place_and_from_graphs) {
 
     const std::vector<float> a = numbers(kM * kK, 1, 0.125F), b = numbers(n * kK, 2, 1.0F / 64);
     const std::vector<float> bias = numbers(n, 3, 0.25F), residual = numbers(kM * n, 4, 0.5F);
-    // What is added to the residual, and what would be with the negative of b and of bias.
+    // The term added to the residual, and that with negated b and bias.
     std::vector<double> plus(residual.size()), minus(residual.size());
     const auto gelu = [](double x) {
       return 0.5 * x * (1 + std::tanh(std::sqrt(2 / 3.14159265358979) * (x + 0.044715 * x * x * x)));
@@ -159,7 +159,7 @@ TEST_F(GpuGemm, is_served_on_streams_at_once_in_place_and_from_graphs) {
   }
 }
 
-/// The other way round: an element of column r comes behind that of column r - 1.
+/// The transposed matrix, in row-major order.
 std::vector<float> transposed(const std::vector<float>& values, std::int64_t rows, std::int64_t columns) {
   std::vector<float> result(values.size());
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -170,7 +170,7 @@ std::vector<float> transposed(const std::vector<float>& values, std::int64_t row
   return result;
 }
 
-/// Of a[m, k] and b[n, k].
+/// The product of a[m, k] and b[n, k].
 std::vector<double> product(const std::vector<float>& a, const std::vector<float>& b, std::int64_t k) {
   std::vector<double> c;
   for (auto row = a.begin(); row != a.end(); row += k) {
@@ -183,7 +183,7 @@ std::vector<double> product(const std::vector<float>& a, const std::vector<float
   return c;
 }
 
-// Blocks take tile after tile, each of a few steps of k, so that one is stored while the next is multiplied.
+// Blocks handle several tiles, each of a few steps of k, so that one is stored while the next is multiplied.
 TEST_F(GpuGemm, is_right_where_short_tiles_leave_in_any_number_of_pieces) {
   constexpr std::int64_t kM = 6400, kN = 704, kK = 264;
   const std::string kind = "gemm[dtype=bf16,layout=nt]";
@@ -216,7 +216,7 @@ TEST_F(GpuGemm, is_right_where_short_tiles_leave_in_any_number_of_pieces) {
   }
 }
 
-/// A matrix that begins `skip` elements behind an aligned address.
+/// A matrix that begins `skip` elements after an aligned address.
 class Shifted {
  public:
   Shifted(const cuda::Driver& driver, const std::vector<float>& values, int skip)
@@ -237,7 +237,7 @@ TEST_F(GpuGemm, pads_rows_of_any_length_and_address_launch_after_launch_and_from
   struct Case {
     std::string layout;
     std::int64_t m, n, k;
-    int skip_a, skip_b;  // 0 for what is read from where it is
+    int skip_a, skip_b;  // 0: read in place
   };
   const Case cases[] = {{"nt", 512, 512, 513, 3, 1},
                         {"nt", 513, 515, 517, 0, 7},
@@ -281,7 +281,7 @@ TEST_F(GpuGemm, pads_rows_of_any_length_and_address_launch_after_launch_and_from
         gemm(stream, dims, a2.get(), bt.get(), c3.get());
         gemm(stream, dims, a1.get(), bt.get(), c3.get());
       });
-      // One launch pads anew what the one before multiplies.
+      // A launch pads operands while the previous one multiplies.
       for (int i = 0; i < 25; ++i) {
         gemm(left.get(), dims, a1.get(), bt.get(), c1.get());
         gemm(left.get(), dims, a2.get(), bt.get(), c2.get());

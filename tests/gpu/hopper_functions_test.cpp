@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device headers of Hopper's matrix kernels that the emulator has, too.
+// The device headers of Hopper's matrix kernels that the emulator models.
 #include "tests/gpu/device_functions.hpp"
 
 namespace tilewright::test {
@@ -31,7 +31,7 @@ template <class Config> __global__ void kernel(const u32* in, u32* out) {
 }
 
 TEST_F(DeviceFunctions, relaxed_arrivals_end_phases_of_other_blocks_mbarriers) {
-  // A stage in each block, which its neighbour fills when all blocks have read what it held.
+  // Each block has a stage, which its neighbour fills once all blocks have read the old content.
   expect_same(R"cu(
 #include "device/ptx/cluster.cuh"
 #include "device/ptx/fence.cuh"
@@ -80,7 +80,7 @@ template <class Config> __global__ void kernel(const u32* in, u32* out) {
 }
 
 TEST_F(DeviceFunctions, registers_change_hands_between_warpgroups_that_compute) {
-  // One warpgroup gives most of its registers away, two take more than a thread of 384 starts with, and use them.
+  // One warpgroup releases most of its registers; two acquire and use more than a block of 384 threads starts with.
   expect_same(R"cu(
 #include "device/ptx/register_count.cuh"
 template <class Config> __global__ void __launch_bounds__(384, 1) kernel(const u32* in, u32* out) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The launch library on a real GPU: what is launched computes the right numbers.
+// The launch library on a real GPU: launches compute the right numbers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ class LaunchGpuTest : public ::testing::Test {
     cuda::Buffer buffer(*driver_, values.size() * sizeof(float), "a test");
     driver_->call("copying", driver_->table().memcpy_htod, buffer.address(), static_cast<const void*>(values.data()),
                   buffer.bytes());
-    // A copy from pageable memory may be on its way when the call returns, and our streams do not wait for the null
+    // A copy from pageable memory may be unfinished when the call returns, and the streams do not wait for the null
     // stream.
     driver_->call("waiting for the copy", driver_->table().ctx_synchronize);
     return buffer;

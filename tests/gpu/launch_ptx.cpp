@@ -8,7 +8,7 @@ namespace tilewright::testing {
 
 namespace {
 
-// A block a row: y[row, i] = x[row, i] * factor.
+// One block a row: y[row, i] = x[row, i] * factor.
 constexpr const char* kScale = R"(
 .visible .entry NAME(.param .u64 x, .param .u64 y, .param .f32 factor, .param .u64 rows, .param .u64 cols) {
   .reg .pred %p;

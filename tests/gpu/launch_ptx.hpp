@@ -8,20 +8,20 @@
 #include "cache/model/recipe.hpp"
 #include "cache/model/records.hpp"
 
-/// Kernels that do compute, in PTX: the driver compiles them, so that the launch library is tested on a GPU without a
-/// compiler. Values only.
+/// Kernels in PTX that compute: the driver compiles them, so tests of the launch library on a GPU need no compiler.
+/// Values only.
 namespace tilewright::testing {
 
-/// For scale_interface(): both kernels of scale_kernels(), in fp32.
+/// Both kernels of scale_kernels(), in fp32, for scale_interface().
 [[nodiscard]] std::vector<std::byte> scale_ptx();
 
-/// For reduce_interface(), sm_90: the first kernel notes its cluster's size in `partial`, the second
-/// adds the plan's value and stores that to every y.
+/// For reduce_interface(), sm_90: the first kernel stores its cluster's size in `partial`; the second adds the plan's
+/// value and stores the sum to all y.
 [[nodiscard]] std::vector<std::byte> reduce_ptx();
 
-/// `double`: y = 2x over {n}, in two kernels with everything that can go wrong between them: the first leaves 2x in a
-/// workspace and counts its threads in two more, one cleared each time and one that the second kernel leaves zero. The
-/// second adds to y by how much either count is wrong.
+/// `double`: y = 2x over {n}, in two kernels that detect faults between them. The first writes 2x to a workspace and
+/// counts its threads in two more, one cleared before each launch and one that the second kernel resets to zero. The
+/// second adds each count's error to y.
 [[nodiscard]] OpInterface double_interface();
 [[nodiscard]] ImplementationRecipe double_recipe();
 [[nodiscard]] std::vector<KernelFacts> double_kernels();

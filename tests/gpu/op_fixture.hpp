@@ -16,12 +16,12 @@
 #include "tuner/definition/kernels_dir.hpp"
 #include "tuner/definition/space.hpp"
 
-/// An op on the first GPU: its configs compiled, and put into a cache for the launch library.
+/// An op on the first GPU: compiles its configs and puts them into a cache for the launch library.
 namespace tilewright::testing {
 
 class OpOnGpu : public OnGpu {
  protected:
-  /// The op `name` of the folders `ops` or of the built-in ones.
+  /// The op `name`, from the folders `ops` or built in.
   OpOnGpu(std::vector<std::filesystem::path> ops, std::string name) : ops_(std::move(ops)), name_(std::move(name)) {}
 
   void SetUp() override {
@@ -46,7 +46,7 @@ class OpOnGpu : public OnGpu {
     return compile(
         generate_source(*op_, *candidate.implementation, candidate.config, problem, plan(candidate, problem)));
   }
-  /// Fills a new cache at `path` with this config as what serves every shape.
+  /// Fills a new cache at `path` with this config as the base, which serves all shapes.
   void serve(const std::string& path, const Candidate& candidate, const Problem& problem) const {
     SampleCache cache(path);
     const CompileResult binary = compile(candidate, problem);

@@ -41,7 +41,7 @@ def cache():
     unittest.addModuleCleanup(folder.cleanup)
     path = pathlib.Path(folder.name) / "cache.db"
     subprocess.run([program, "import", winners, "--cache", path], check=True, capture_output=True)
-    # Of strided rows none are shipped, of gemm no such product. Without NVRTC this fails, and the tests of them are
+    # Winners of strided rows and of this gemm are not shipped. Without NVRTC this fails, and the tests of them are
     # skipped.
     for problem in (["softmax", "rows=256", "cols=1024", "pitch=strided"], ["gemm", "m=512", "n=512", "k=512"]):
         subprocess.run([program, "sweep", *problem, "dtype=bf16", "--max-configs", "4", "--budget-ms", "5",
@@ -257,7 +257,7 @@ DRAWN = {
 }
 COUNT = int(os.environ.get("TILEWRIGHT_DRAWN_SHAPES", "40"))
 MOST_ELEMENTS = 1 << 25
-# In bf16, of which the rounding alone makes 0.0017: of the error's norm to the result's.
+# The ratio of the error's norm to the result's, in bf16; rounding alone makes 0.0017.
 MOST_ERROR = 4e-3
 
 
@@ -315,7 +315,7 @@ class DrawnShapes(unittest.TestCase):
             if not op.match(*shapes[0]):
                 self.skipTest(f"the cache has no {name} in bf16 for this GPU; sweep it and name the cache")
             self.check_all(name, op, shapes)
-            # What it launched has ended before it closes.
+            # Its launches have ended before it closes.
             torch.cuda.synchronize()
 
     def check_all(self, name, op, shapes):
@@ -331,7 +331,7 @@ class DrawnShapes(unittest.TestCase):
             op(*inputs, y, *drawn.scalars)
             expected = drawn.expected(*(each.double() for each in inputs))
             error = float((y.double() - expected).norm() / expected.norm())
-            # Not so where anything is NaN, either.
+            # Nor if a value is NaN.
             self.assertLessEqual(error, MOST_ERROR)
         return error
 

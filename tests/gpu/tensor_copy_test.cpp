@@ -5,7 +5,7 @@
 namespace tilewright::test {
 namespace {
 
-// A matrix of words with some more behind each row, in boxes that begin outside of it and leave none of it out.
+// A pitched matrix of words, covered by boxes that begin outside of it.
 constexpr int kRows = 50;
 constexpr int kColumns = 44;
 constexpr int kPitch = 52;
@@ -35,13 +35,12 @@ struct Box {
     map.swizzle = swizzle;
     return {tensor, map};
   }
-  /// Where shared memory has the word of a box's row and column: its 16-byte units are exchanged within 8 rows of 128
-  /// bytes, or within 8 of 64.
+  /// The index in shared memory of a box's word: 16-byte units are exchanged within 8 rows of 128 bytes, or of 64.
   [[nodiscard]] std::size_t place(unsigned row, unsigned column) const {
     const unsigned exchange = swizzle == 128 ? row % 8 : swizzle == 64 ? row / 2 % 4 : 0;
     return row * columns + ((column / 4) ^ exchange) * 4 + column % 4;
   }
-  /// For the kernels: the block's box, and place().
+  /// Source for the kernels: the block's box, and place().
   [[nodiscard]] std::string source() const {
     return "#include \"device/ptx/bulk_copy.cuh\"\n#include \"device/ptx/cache_policy.cuh\"\n"
            "#include \"device/ptx/cluster.cuh\"\n#include \"device/ptx/fence.cuh\"\n#include "
@@ -64,7 +63,7 @@ __device__ int place(int row, int column) {
   }
 };
 
-/// Rows of 128 and of 64 bytes, swizzled over all of them, and rows as they are.
+/// Swizzled rows of 128 and of 64 bytes, and rows without swizzle.
 constexpr Box kBoxes[] = {{32, 128}, {16, 64}, {32, 0}, {20, 0}};
 
 class TensorCopy : public DeviceFunctions {};
@@ -142,7 +141,7 @@ __global__ void kernel(const u32* in, u32* out, const __grid_constant__ TensorMa
 }
 
 TEST_F(TensorCopy, multicasts_reach_both_blocks_of_a_cluster_and_count_on_their_mbarriers) {
-  // As a kernel's ring of one stage: each block brings half of a box to both, when both have read the box before.
+  // A ring of one stage: each block loads half of a box for both, once both have read the previous box.
   constexpr Box kHalf{32, 128};
   constexpr unsigned kTurns = 4;
   constexpr std::size_t kBoxWords = 16 * 32;

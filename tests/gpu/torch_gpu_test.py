@@ -27,7 +27,7 @@ if torch:
     from tilewright import _definitions
 
 DEVICE = "cuda"
-# Of what no shape gives, and of numbers that are no tensors.
+# Values that no shape gives, and scalars.
 SCALARS = {"eps": 1e-5, "scale": 0.125, "p": 0.25, "seed": 7, "offset": 3, "smoothing": 0.1, "ignore": -100, "left": 8,
            "right": 8, "softcap": 5.0, "a": 0.5, "b": 0.25}
 DIMS = {"rows": 16, "cols": 64, "n": 256, "m": 16, "k": 64, "steps": 4, "vocab": 64, "tokens": 16, "d": 64, "dv": 64,
@@ -104,7 +104,7 @@ def has_gradient(form, choice):
             and choice.get("norm") != "yes")
 
 
-# Besides every form, what gradients and autocast ask for.
+# Problems of gradients and autocast, besides those of all forms.
 BESIDES = [("activation", {"act": "gelu_erf"}), ("activation_bwd", {"act": "gelu_erf"}), ("bias_act", {"act": "silu"}),
            ("bias_act_dropout_bwd", {"act": "silu"}), ("bias_act_dropout", {"act": "gelu"}),
            ("bias_act_dropout_bwd", {"act": "gelu"}), ("attention", {"causal": "yes", "lse": "yes"}),
@@ -150,7 +150,7 @@ def setUpModule():
         program = os.environ.get("TILEWRIGHT_PROGRAM", bundle / "bin" / "tilewright")
         winners = os.environ.get("TILEWRIGHT_WINNERS",
                                  bundle / "share" / "tilewright" / "kernels" / "winners" / "nvidia-h200.db")
-        # Of a name, it is made once and found again.
+        # A name's op is made once and then found.
         folder = tempfile.TemporaryDirectory()
         unittest.addModuleCleanup(folder.cleanup)
         cache = os.environ.get("TILEWRIGHT_TEST_CACHE", str(pathlib.Path(folder.name) / "cache.db"))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/device/ptx/wgmma.cuh on a GPU: tiles that ordinary stores lay out as it says, against sums in fp64. The
-// elements are small integers, so that there is one right answer.
+// kernels/device/ptx/wgmma.cuh on a GPU: tiles laid out by ordinary stores, against sums in fp64. The elements are
+// small integers, so that the sums are exact.
 #include <bit>
 
 #include "tests/gpu/device_functions.hpp"
@@ -13,9 +13,8 @@ constexpr std::size_t kSteps = 6;   // one part and a half of 128 bytes
 constexpr std::size_t kWidths[] = {32, 64, 96, 128, 160, 192, 224, 256};
 constexpr std::size_t kWidest = 256;
 
-/// D = A B, then once more and added, so that twice the product is left, for each N of `widths`: a block each. `in` is
-/// A (kRows × k) and B (kWidest × k) as floats with k in their rows; the block's rows of `out` follow those of the
-/// blocks before.
+/// D = A B, added a second time: twice the product, for each N of `widths`, one block each. `in` has A (kRows × k) and
+/// B (kWidest × k) as floats, k fastest; the blocks' rows of `out` follow each other.
 std::string products(const std::string& type, bool transposed_a, bool transposed_b,
                      const std::vector<std::size_t>& widths) {
   std::string calls;
@@ -94,7 +93,7 @@ template <class Config> __global__ void __launch_bounds__(128) kernel(const u32*
 
 class Wgmma : public DeviceFunctions {
  protected:
-  /// `junk` fills the bits of an element that tf32 has not.
+  /// `junk` fills the bits of an element that tf32 ignores.
   void expect_products(const std::string& type, std::size_t depth, bool transposed_a, bool transposed_b,
                        const std::vector<std::size_t>& widths, std::uint32_t junk = 0) {
     std::vector<double> values;

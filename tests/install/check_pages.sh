@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# check_pages.sh PREFIX: the completions and man pages below PREFIX are what its program writes.
+# check_pages.sh PREFIX: checks that the completions and man pages below PREFIX are those that its program writes.
 set -euo pipefail
 prefix=$1
 program=$prefix/bin/tilewright

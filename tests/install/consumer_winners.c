@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints what is served where no cache is named. */
+/* Prints the config that is served if no cache is named. */
 #include <stdio.h>
 #include <tilewright/tilewright.h>
 

@@ -18,7 +18,7 @@ from snippets import HEADERS, ROOT, Snippet, snippets  # noqa: E402
 INCLUDE = re.compile(r"^#include .*$", re.M)
 FUNCTION = re.compile(r"^\w[^\n;=]*\) \{$", re.M)
 
-# What snippets take for granted: names of the application's.
+# The application's names that snippets assume.
 GIVEN_C = """
 #include <stdio.h>
 static int64_t rows, cols;

@@ -54,7 +54,7 @@ class Wheel(unittest.TestCase):
                     continue
                 digest = base64.urlsafe_b64encode(hashlib.sha256(wheel.read(name)).digest()).rstrip(b"=").decode()
                 self.assertEqual(row[1:], [f"sha256={digest}", str(len(wheel.read(name)))])
-                # A cache that others could write would be refused.
+                # A cache that others may write is refused.
                 self.assertEqual(wheel.getinfo(name).external_attr >> 16 & 0o022, 0)
 
     def test_the_same_files_give_the_same_bytes(self):

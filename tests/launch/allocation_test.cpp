@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A launch of a known shape allocates nothing: every way into the heap is counted in this program.
+// A launch of a known shape allocates nothing: this program counts all allocations.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace {
 
-// Before the driver is there.
+// Set before the driver is loaded.
 const bool has_two_devices = ::setenv("TILEWRIGHT_RECORDING_DEVICES", "2", 1) == 0;
 
 }  // namespace
@@ -40,7 +40,7 @@ TEST_F(AllocationTest, the_count_counts) {
   };
   std::unique_ptr<int> kept;
   std::unique_ptr<Line> aligned;
-  void* volatile plain = nullptr;  // or the pair is left out
+  void* volatile plain = nullptr;  // volatile, else the compiler omits the pair
   EXPECT_EQ(counted([&] { kept.reset(new int(1)); }), 1);
   EXPECT_EQ(counted([&] { aligned.reset(new Line); }), 1);
   EXPECT_EQ(counted([&] { plain = std::malloc(8); }), 1);
@@ -62,7 +62,7 @@ TEST_F(AllocationTest, a_launch_of_a_known_shape_allocates_nothing) {
   const Op scale = launcher_.op("scale[dtype=f16]");
   scale(nullptr, {8, 64}, fake_address(256), fake_address(256), 1.0);
   scale(nullptr, {9, 61}, fake_address(256), fake_address(2), 1.0);
-  // What the recording driver itself would keep of a launch is left out.
+  // The recording driver must not allocate for its own records.
   recording_.set_fast(1);
   EXPECT_EQ(counted([&] {
               for (int i = 0; i < 100; ++i) {

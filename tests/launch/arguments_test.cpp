@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C++ layer: from the values of a call to those that a kernel reads.
+// The C++ layer: from a call's values to a kernel's arguments.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -144,7 +144,7 @@ TEST(FlatJson, reads_control_characters_as_the_library_escapes_them) {
 }
 
 TEST(FlatJson, reads_numbers_with_a_point_whatever_the_locale) {
-  /// What std::setlocale would choose on a machine that has such a locale.
+  /// A locale with a decimal comma, which the machine may not have installed.
   class Comma : public std::numpunct<char> {
     char do_decimal_point() const override { return ','; }
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dims whose extents change with every call: plans are those of their buckets, kernels get the extents.
+// Dims whose extents change from call to call: plans are per bucket, kernels get the extents.
 #include <cstdint>
 #include <set>
 
@@ -31,7 +31,7 @@ TEST_F(BucketedTest, ten_thousand_extents_are_as_many_plans_as_they_have_buckets
     call(tokens);
   }
   EXPECT_EQ(recording_.launches().size(), 10'000U);
-  // Each plan asks once for its kernel.
+  // Each plan gets its kernel once.
   EXPECT_EQ(recording_.calls("cuLibraryGetKernel"), buckets.size());
   EXPECT_EQ(buckets.size(), 27U);
   EXPECT_EQ(recording_.calls("cuLibraryLoadData"), 1U);

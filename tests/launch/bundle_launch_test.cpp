@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bundles and misses as an application meets them.
+// Bundles and misses in an application.
 #include <chrono>
 #include <fstream>
 
@@ -18,7 +18,7 @@ using namespace tilewright::testing;
 class BundleLaunchTest : public LaunchFixture {
  protected:
   [[nodiscard]] std::string bundle_path() const { return (folder_.path() / "winners.bundle").string(); }
-  /// Of the filled cache.
+  /// Makes a bundle of the filled cache; returns its path.
   [[nodiscard]] std::string made() const {
     const std::string cache = filled_cache();
     const Store store(cache, {.access = StoreAccess::read});

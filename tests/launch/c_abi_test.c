@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* c_abi_test CACHE: every function of tilewright.h from C, rightly and wrongly used, against the sample cache and the driver
- * that TILEWRIGHT_LIBCUDA names (the recording one). Exits with the number of expectations that failed. What may go wrong
- * besides: c_faults_test.c. */
+/* c_abi_test CACHE: right and wrong uses of tilewright.h from C, against the sample cache and the driver
+ * that TILEWRIGHT_LIBCUDA names (the recording one). Exits with the number of failed expectations. For other faults
+ * see c_faults_test.c. */
 #include "tests/launch/c_test.h"
 
 static void opens_with_and_without_options(const char* cache) {
@@ -29,7 +29,7 @@ static void opens_with_and_without_options(const char* cache) {
   options.size = (size_t)-1;
   EXPECT_ERROR(tw_open_with(&options, &launcher), TW_ERROR_USAGE, "sizeof(tw_options)");
 
-  /* A program of an earlier header knows the first fields, one of a later header more than there are. */
+  /* A program of an earlier header knows only the first fields; one of a later header, more than exist. */
   options.size = offsetof(tw_options, allow_shared_cache) + sizeof options.allow_shared_cache;
   EXPECT(tw_open_with(&options, &launcher) == TW_OK);
   tw_close(launcher);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* c_faults_test CACHE: what may go wrong under a program in C, with copies of the sample cache and the driver that
- * TILEWRIGHT_LIBCUDA names (the recording one): each is the code and the text that tilewright.h promises, and what comes after it
- * is served. Exits with the number of expectations that failed. */
+/* c_faults_test CACHE: faults under a program in C, with copies of the sample cache and the driver that
+ * TILEWRIGHT_LIBCUDA names (the recording one): each gives the code and text of tilewright.h, and later calls
+ * are served. Exits with the number of failed expectations. */
 #define _POSIX_C_SOURCE 200809L
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -9,10 +9,10 @@
 
 #include "tests/launch/c_test.h"
 
-/* In a folder of its own. */
+/* The copy's path. */
 static char copy[64];
 
-/* A new copy of the cache, with `size` bytes of `bytes` in the place of those at `at`. */
+/* Makes a new copy of the cache, with `size` bytes at `at` replaced by `bytes`. */
 static void copy_with(const char* cache, long at, const char* bytes, size_t size) {
   char block[4096];
   FILE* from = fopen(cache, "rb");
@@ -39,7 +39,7 @@ static tw_op* scale_of(tw_launcher* launcher) {
   return scale;
 }
 
-/* The copy is refused, with `part`, and where there is a fallback, that serves and says why. */
+/* Expects the copy to be refused with `part`; with a fallback, the fallback serves and says why. */
 static void is_no_cache(const char* cache, const char* part) {
   tw_launcher* launcher = NULL;
   tw_options options = {0};

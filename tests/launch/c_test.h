@@ -2,7 +2,7 @@
 #ifndef TILEWRIGHT_TESTS_C_TEST_H
 #define TILEWRIGHT_TESTS_C_TEST_H
 
-/* What tests in C share: expectations that are counted, the recording driver, and a call of `scale`. One thread. */
+/* Common parts of tests in C: counted expectations, the recording driver, and a call of `scale`. One thread. */
 
 #include <string.h>
 #include <tilewright/tilewright.h>
@@ -18,14 +18,14 @@ static void expect_at(int line, int good, const char* what) {
   ++failures;
 }
 #define EXPECT(condition) expect_at(__LINE__, (condition) != 0, #condition)
-/* `call` fails with `code`, and what tw_last_error says has `part` in it. */
+/* Expects `call` to fail with `code`, and tw_last_error to contain `part`. */
 #define EXPECT_ERROR(call, code, part)                             \
   do {                                                             \
     EXPECT((call) == (code));                                      \
     expect_at(__LINE__, strstr(tw_last_error(), part) != 0, part); \
   } while (0)
 
-/* Of the driver that the library loaded: the same file, so the same copy. */
+/* The driver that the library loaded: the same file gives the same copy. */
 static void* driver;
 static int (*launch_at)(size_t, recording_launch_record*);
 static size_t (*launch_count)(void);
@@ -48,7 +48,7 @@ static void fill(scale_call* call) {
   call->args[2] = &call->factor;
 }
 
-/* With its device's context current. */
+/* Opens the driver and makes its device's context current. */
 static void open_driver(void) {
   gpu_open();
   driver = dlopen(getenv("TILEWRIGHT_LIBCUDA"), RTLD_NOW);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# check_exports.sh LIBRARY HEADER: the library shows the functions of the C header, all of them and nothing else, and
-# needs no library but glibc's.
+# check_exports.sh LIBRARY HEADER: checks that the library exports exactly the functions of the C header, and needs only
+# glibc's libraries.
 set -euo pipefail
 library=$1
 header=$2

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The start of an application with a large cache: bounds that hold anywhere.
+// An application's start with a large cache: bounds for any machine.
 #include <malloc.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ constexpr double kSlower = 5;
 
 class ColdStartTest : public LaunchFixture {
  protected:
-  /// Made once for all tests, by another process: memory that this one has freed would hide what a launcher takes.
+  /// Made once for all tests, by another process: freed memory of this one would hide a launcher's memory.
   static const std::string& large_cache() {
     static const TemporaryFolder kFolder;
     static const std::string kPath = [] {
@@ -65,7 +65,7 @@ TEST_F(ColdStartTest, opening_and_the_first_plan_take_milliseconds) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST_F(ColdStartTest, an_open_launcher_with_a_plan_takes_little_memory) {
   const std::string& cache = large_cache();
-  ::malloc_trim(0);  // what tests before have freed
+  ::malloc_trim(0);  // returns memory that earlier tests have freed
   const double before = megabytes_resident();
   const Launcher launcher(cache);
   const Op scale = launcher.op("scale[dtype=f16]");

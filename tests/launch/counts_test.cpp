@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launcher counts and writes into its log, and the winners that serve where no cache is named.
+// A launcher's counts and log, and the winners that serve if no cache is named.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -73,7 +73,7 @@ TEST_F(CountsTest, shipped_winners_serve_where_no_cache_is_named) {
   EXPECT_EQ(served.cache, shipped);
   EXPECT_THAT(log(), HasSubstr("as the fallback: "));
   EXPECT_NO_THROW(Launcher(LaunchOptions{.device = "cpu"}));
-  // Who names one means that one.
+  // A named cache is not replaced by them.
   failure(TW_ERROR_CACHE, [] { Launcher("/nonexistent/cache.db"); });
   ::setenv("TILEWRIGHT_CACHE", "/nonexistent/cache.db", 1);
   failure(TW_ERROR_CACHE, [] { Launcher(); });

@@ -18,7 +18,7 @@ std::size_t bytes_of(const KernelParam& param, const OpInterface& interface) {
   throw std::runtime_error("no argument " + param.name);
 }
 
-/// Steps the values like a counter; false after the last.
+/// Steps the values like a counter; returns false after the last.
 bool advance(const std::vector<Parameter>& space, std::vector<std::size_t>& at) {
   for (std::size_t i = space.size(); i-- > 0;) {
     if (++at[i] < space[i].values.size()) return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The example applications as they are built and installed: programs of their own that link libtilewright.so, run with
-// the recording driver against a cache of the real softmax definition. On a GPU, tests/gpu checks what they compute.
+// The example applications as built and installed: programs that link libtilewright.so, run with the recording driver
+// and a cache of the real softmax definition. On a GPU, tests/gpu checks their results.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -60,7 +60,7 @@ class ExampleTest : public ::testing::Test {
                     device);
   }
 
-  /// The program's exit code, and all that it prints.
+  /// The program's exit code and its output.
   Outcome run(const std::string& command) const {
     const std::string line = "TILEWRIGHT_LIBCUDA='" + Recording::path() +
                              "' TILEWRIGHT_RECORDING_DEVICE='NVIDIA H200:90:132' TILEWRIGHT_RECORDING_LOG='" + log_ +
@@ -104,7 +104,7 @@ TEST_F(ExampleTest, the_application_launches_the_base_for_another_shape) {
 }
 
 TEST_F(ExampleTest, the_application_finds_a_wrong_result) {
-  // Here no kernel computes, so what it copies back is not a softmax.
+  // No kernel computes here, so the program does not get a softmax.
   const Outcome outcome = run(TILEWRIGHT_EXAMPLE " 4 512");
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.text, HasSubstr("WRONG"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A disk that fails while an application opens, launches and refreshes: an error that says what, or none; what served
-// before goes on serving, and the next call finds all as it was.
+// A disk that fails while an application opens, launches and refreshes: the call succeeds or its error says what
+// failed; an open cache continues to serve, and the next call works.
 #include "tests/faults/failing_disk.hpp"
 
 #include <gmock/gmock.h>
@@ -37,7 +37,7 @@ class LaunchOnAFailingDisk : public LaunchFixture {
     return recording_.launches().at(0).block[0];
   }
 
-  /// Does `work` with the n-th call failing, for every n, and expects it to work or to say why, and then to work.
+  /// Does `work` with the n-th call failing, for each n; expects it to succeed or say why, and then to succeed.
   template <class Prepare, class Work>
   void walk(const Prepare& prepare, const Work& work) {
     for (int call = 1;; ++call) {
@@ -80,7 +80,7 @@ TEST_F(LaunchOnAFailingDisk, refreshes_or_goes_on_as_before) {
   EXPECT_EQ(threads(launcher, 16), 64U);
   walk(
       [&] {
-        // Another file in its place: of the one that is open all is there.
+        // Another file replaces the cache; the open one is complete.
         warps = warps == 2 ? 16 : 2;
         const std::string newer = (folder_.path() / "newer.db").string();
         {

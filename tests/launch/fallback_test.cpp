@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What serves instead of a cache that cannot.
+// Fallbacks for a cache that cannot serve.
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using namespace tilewright::testing;
 class FallbackTest : public LaunchFixture {
  protected:
   [[nodiscard]] std::string own_path() const { return (folder_.path() / "own.db").string(); }
-  /// Tuned for 16×64 alone.
+  /// A cache tuned for 16×64 alone.
   [[nodiscard]] std::string cache_of_another_shape() const {
     SampleCache cache(own_path());
     cache.add_op(scale_interface(), scale_wide(), scale_kernels(), scale_binary());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may go wrong under an application: a clear error or the next best config, and nothing lost.
+// Faults under an application: a clear error or the next best config, and no loss of data.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ using namespace tilewright::testing;
 
 class FaultTest : public LaunchFixture {
  protected:
-  /// `scale` whose wide implementation has `wide` as its binary, and whose base has one that is sound.
+  /// A cache with `scale`: its wide implementation has the binary `wide`, its base a valid one.
   std::string cache_with_wide(const std::vector<std::byte>& wide) const {
     SampleCache cache(cache_path());
     const OpInterface op = scale_interface();
@@ -150,7 +150,7 @@ TEST_F(FaultTest, closing_frees_nothing_of_a_context_that_is_gone) {
   EXPECT_LT(recording_.live_allocations(), with_workspace) << "what a context had ends with it";
 
   const cuda::PrimaryContext again(driver_, 0);
-  // The application has the addresses now that were a workspace.
+  // The application now has the addresses of the former workspace.
   std::vector<cuda::Buffer> of_application;
   for (int i = 0; i < 4; ++i) of_application.emplace_back(driver_, 256, "the application");
   const std::size_t of_both = recording_.live_allocations();
@@ -168,7 +168,7 @@ TEST_F(FaultTest, a_child_by_fork_is_told_to_open_its_own) {
   ASSERT_EQ(tw_op_get(launcher.get(), "scale[dtype=f16]", &op), TW_OK);
   const pid_t child = ::fork();
   if (child == 0) {
-    // A launch of a known shape, one of a new shape, and the rest: none may touch what is the parent's.
+    // A launch of a known shape, of a new shape, and the other calls: none may touch the parent's state.
     const auto refused = [](const std::function<void()>& work) {
       try {
         work();
@@ -232,7 +232,7 @@ TEST_F(FaultTest, no_fault_leaves_device_memory_or_a_library_behind) {
     const char* api;
     int after;
   };
-  // Two kernels, in one library, and two workspaces, of which one is cleared.
+  // Two kernels in one library, and two workspaces, one of them cleared.
   for (const Fault& fault :
        {Fault{"cuLibraryLoadData", 0}, Fault{"cuLibraryGetKernel", 0}, Fault{"cuLibraryGetKernel", 1},
         Fault{"cuKernelGetFunction", 1}, Fault{"cuFuncSetAttribute", 0}, Fault{"cuTensorMapEncodeTiled", 0},

@@ -10,7 +10,7 @@ constinit Heap heap{};
 
 namespace {
 
-/// Counts an allocation, and whether it fails.
+/// Counts an allocation; returns whether it fails.
 bool fails() noexcept {
   if (!heap.is_watched.load(std::memory_order_relaxed)) return false;
   const auto exempts = heap.exempts.load();
@@ -28,7 +28,7 @@ bool fails() noexcept {
 // NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 
-// Of the sanitizers' run-time libraries, whose headers GCC does not always bring.
+// Declared here, since GCC does not always have the sanitizers' headers.
 extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*allocated)(const volatile void*, std::size_t),
                                                          void (*freed)(const volatile void*));
 

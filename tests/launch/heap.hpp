@@ -3,21 +3,21 @@
 
 #include <atomic>
 
-/// The heap of a program that links it: every way into it is counted, whoever allocates, operator new, aligned or not,
-/// or SQLite; and where no sanitizer has the heap, an allocation may fail.
+/// The heap of a program that links this: counts all allocations, by any caller and function. Without a sanitizer, it
+/// can also make one fail.
 namespace tilewright::testing {
 
 struct Heap {
   std::atomic<bool> is_watched;
-  /// While it is watched.
+  /// Counted while is_watched.
   std::atomic<int> allocations;
-  /// The allocation that fails, from 1; 0: none.
+  /// The number of the allocation that fails, from 1; 0: none.
   std::atomic<int> failing;
-  /// And all that follow it.
+  /// All later allocations fail, too.
   std::atomic<bool> for_good;
-  /// Blocks that were not freed.
+  /// Blocks not yet freed.
   std::atomic<int> living;
-  /// True where what is allocated is not the library's. Null: it always is.
+  /// Returns whether an allocation is not the library's. Null: all count.
   std::atomic<int (*)()> exempts;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches of shapes never tuned, with configs that are compiled meanwhile.
+// Launches of untuned shapes, with configs that are compiled in the background.
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -39,7 +39,7 @@ class JitLaunchTest : public LaunchFixture {
       ::unsetenv(name);
     }
   }
-  /// Nothing is compiled before open_gate().
+  /// Holds compilations until open_gate().
   void shut_gate() const {
     std::ofstream(gate_) << "shut";
     ::setenv("FAKE_JIT_GATE", gate_.c_str(), 1);
@@ -49,14 +49,14 @@ class JitLaunchTest : public LaunchFixture {
   [[nodiscard]] Launcher open(bool jit = true) const {
     return Launcher(LaunchOptions{.cache = filled_cache(), .device = {}, .misses = "off", .jit = jit});
   }
-  /// The symbol that serves a shape.
+  /// Launches a shape; returns the kernel's symbol.
   std::string launch(const Op& scale, const Shape& dims) const {
     recording_.reset();
     scale(nullptr, dims, fake_address(256), fake_address(256), 1.0);
     return recording_.launches().at(0).symbol;
   }
   const std::string gate_ = (folder_.path() / "gate").string();
-  /// What is told of a shape once that has `words` in it.
+  /// Waits until the text about a shape contains `words`; returns it.
   static std::string wait_for(const Op& scale, const Shape& dims, const std::string& words) {
     const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (true) {
@@ -109,7 +109,7 @@ TEST_F(JitLaunchTest, a_compiled_config_serves_all_that_asked_for_it_meanwhile) 
   shut_gate();
   EXPECT_THAT(symbols(), ElementsAre("wide_symbol"));
   open_gate();
-  // One after the other, while launches go on.
+  // Shapes change over one by one, while launches go on.
   const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (symbols().contains("wide_symbol") && std::chrono::steady_clock::now() < late) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -155,7 +155,7 @@ TEST_F(JitLaunchTest, a_config_that_does_not_compile_leaves_what_served_and_says
 TEST_F(JitLaunchTest, a_binary_that_the_driver_refuses_leaves_what_served) {
   const Launcher launcher = open();
   const Op scale = launcher.op("scale[dtype=f16]");
-  launch(scale, {8, 64});  // the module of the cache's binary, which is not to fail
+  launch(scale, {8, 64});  // loads the cache's binary, which must not fail
   constexpr int kNoBinaryForGpu = 209;
   recording_.fail("cuLibraryLoadData", kNoBinaryForGpu, 0, 1000);
   scale(nullptr, {8, 128}, fake_address(256), fake_address(256), 1.0);

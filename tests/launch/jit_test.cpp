@@ -92,7 +92,7 @@ TEST_F(JitTest, ends_without_what_has_not_begun) {
     Jit jit("");
     ASSERT_TRUE(jit.submit(job("first{}"), [&](Jit::Compiled*, const std::string&) {
       begun.set_value();
-      // One that is ending takes no more.
+      // An ending compiler takes no more jobs.
       while (jit.submit(job("next{}"), [](Jit::Compiled*, const std::string&) {})) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }

@@ -15,7 +15,7 @@
 #include "tests/launch/recording_driver/recording.hpp"
 #include "tests/launch/sample_cache.hpp"
 
-/// A test of launching: a cache of its own, the recording driver, its device's context current.
+/// A test of launching: its own cache, the recording driver, and a current context of its device.
 namespace tilewright::testing {
 
 class LaunchFixture : public ::testing::Test {
@@ -23,7 +23,7 @@ class LaunchFixture : public ::testing::Test {
   LaunchFixture() : driver_(cuda::Driver::get()), context_(driver_, 0) { recording_.reset(); }
 
   [[nodiscard]] std::string cache_path() const { return (folder_.path() / "cache.db").string(); }
-  /// A cache with `scale`, `strided`, `packed`, `ragged`, `many` and `reduce` in it, closed again.
+  /// Makes a cache with `scale`, `strided`, `packed`, `ragged`, `many` and `reduce`, closes it, and returns its path.
   [[nodiscard]] std::string filled_cache() const {
     SampleCache cache(cache_path());
     cache.add_scale();
@@ -35,7 +35,7 @@ class LaunchFixture : public ::testing::Test {
     return cache_path();
   }
 
-  /// What `work` throws must be a LaunchError of that code; its text is returned.
+  /// Expects `work` to throw a LaunchError of that code; returns its text.
   static std::string failure(int code, const std::function<void()>& work) {
     try {
       work();
@@ -53,7 +53,7 @@ class LaunchFixture : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-/// An address that no launch of the recording driver reads, aligned to `alignment` bytes and no more.
+/// An address that the recording driver's launches do not read, aligned to exactly `alignment` bytes.
 [[nodiscard]] inline void* fake_address(std::uintptr_t alignment) {
   return reinterpret_cast<void*>(std::uintptr_t{0x7f0000000000} + alignment);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which config is launched, with what.
+// The config of a launch, and its arguments.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -15,13 +15,13 @@ using namespace tilewright::testing;
 
 class LaunchTest : public LaunchFixture {
  protected:
-  /// The one launch made, since the last reset.
+  /// The only launch since the last reset.
   recording_launch_record only_launch() const {
     const auto launches = recording_.launches();
     EXPECT_EQ(launches.size(), 1U);
     return launches.empty() ? recording_launch_record{} : launches.back();
   }
-  /// The threads of a block tell the configs of `scale` apart.
+  /// Launches; returns the threads of the block, which identify the config of `scale`.
   unsigned threads_after(const Op& op, void* x, void* y, const std::vector<std::int64_t>& dims = {8, 64}) const {
     recording_.reset();
     op(nullptr, dims, x, y, 1.0);
@@ -171,7 +171,7 @@ TEST_F(LaunchTest, a_scalar_of_zero_is_no_null_address) {
     return std::string(tw_last_error());
   };
   void* null = nullptr;
-  // The last of its page, as it were: no more than its own bytes may be read.
+  // On the heap, so that sanitizers detect reads beyond its bytes.
   const auto zero = std::make_unique<float>(0.0F);
   EXPECT_THAT(refused({zero.get(), &x_, &null}), HasSubstr("the address of the argument 'y' is null"));
   EXPECT_THAT(refused({zero.get(), &null, &null}), HasSubstr("the address of the argument 'x' is null"));

@@ -28,7 +28,7 @@ class ManyArgumentsTest : public LaunchFixture {
   }
   ~ManyArgumentsTest() override { tw_close(launcher_); }
 
-  /// The threads of a block tell the configs apart: 64 needs 16 bytes, 256 takes all.
+  /// The threads of the launched block identify the config: 64 needs 16 bytes of alignment, 256 none.
   unsigned threads_after_launch() {
     recording_.reset();
     const std::int64_t n = 64;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opening a cache, and what is wrong with some.
+// Opening caches, valid and faulty.
 #include <sys/stat.h>
 
 #include <fstream>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that ends at the n-th allocation of a call, for every n: the call works or says that there is no memory, the
-// same call works afterwards and does the same, and nothing stays behind.
+// The n-th allocation of a call fails, for each n: the call succeeds or reports missing memory, the repeated call
+// succeeds with the same result, and nothing leaks.
 #include <gtest/gtest.h>
 #include <tilewright/tilewright.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 using namespace tilewright::testing;
 
-/// What the test itself allocates is never refused.
+/// Exempts the test's own allocations while it lives.
 class Unwatched {
  public:
   Unwatched() : was_(heap.is_watched.exchange(false)) {}
@@ -37,11 +37,11 @@ class OutOfMemory : public LaunchFixture {
     static_cast<void>(filled_cache());
   }
 
-  /// A program that has a launcher and an op, as far as it gets.
+  /// A program with a launcher and an op, if it gets that far.
   struct Program {
     tw_launcher* launcher = nullptr;
     tw_op* op = nullptr;
-    /// What a call gave.
+    /// The result of the last call.
     std::string result;
   };
   using Call = std::function<int(Program&)>;
@@ -58,7 +58,7 @@ class OutOfMemory : public LaunchFixture {
     const int code = open(program);
     return code == TW_OK ? get(program) : code;
   }
-  /// Of a shape; the result is the block that ran.
+  /// Launches a shape; the result is the launched block.
   int launch(Program& program, std::int64_t rows) const {
     const std::array<std::int64_t, 2> dims{rows, 64};
     std::array<void*, 2> addresses{fake_address(256), fake_address(256)};
@@ -81,18 +81,18 @@ class OutOfMemory : public LaunchFixture {
                                   "wide{num_warps=" + std::to_string(warps) + ",vec=8,static_dims=1}");
   }
 
-  /// Makes `call` at a program that `prepare` has brought to it, with every allocation failing in turn.
+  /// Makes `call` after `prepare`, with each allocation failing in turn.
   void walk(const Call& prepare, const Call& call, const std::function<void()>& between = {},
             const Call& afterwards = {}) {
     const auto attempt = [&](int failing) { return this->attempt(prepare, call, between, afterwards, failing); };
-    // What is made once for a process is made now.
+    // The first attempts make the allocations of once per process.
     const std::string expected = attempt(0);
     attempt(1);
     attempt(0);
     const int allocations = heap.allocations;
     ASSERT_GT(allocations, 0);
     std::printf("%d allocations\n", allocations);
-    // Some of them, or all.
+    // All allocations, or 50 of them.
     const int most = std::getenv("TILEWRIGHT_TEST_EVERY_ALLOCATION") != nullptr ? allocations : 50;
     for (const bool for_good : {false, true}) {
       heap.for_good = for_good;
@@ -108,7 +108,7 @@ class OutOfMemory : public LaunchFixture {
   }
 
  private:
-  /// What the call gives, at the second go where the first has failed.
+  /// The call's result, from the second attempt if the first fails.
   std::string attempt(const Call& prepare, const Call& call, const std::function<void()>& between,
                       const Call& afterwards, int failing) const {
     Program program;

@@ -28,7 +28,7 @@ TEST(OwnThread, that_cannot_begin_leaves_the_callers_signals_as_they_were) {
   pthread_attr_t greedy;
   ASSERT_EQ(pthread_getattr_default_np(&before), 0);
   ASSERT_EQ(pthread_attr_init(&greedy), 0);
-  // No address space has room for such a stack.
+  // Too large for any address space.
   ASSERT_EQ(pthread_attr_setstacksize(&greedy, std::size_t{1} << 60), 0);
   ASSERT_EQ(pthread_setattr_default_np(&greedy), 0);
   EXPECT_THROW(own_thread([] {}).join(), std::system_error);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors whose rows lie apart: which config a call with pitches gets, and which pitches are refused.
+// Pitched tensors: the config that a call gets, and the pitches that are refused.
 #include <cstdint>
 #include <limits>
 
@@ -13,7 +13,7 @@ using namespace tilewright::testing;
 
 class PitchTest : public LaunchFixture {
  protected:
-  /// The threads of a block tell the configs apart: 64 needs 16 bytes, 128 needs 8, 256 takes all.
+  /// The threads of the launched block identify the config: 64 needs 16 bytes of alignment, 128 needs 8, 256 none.
   unsigned threads_after(void* x, void* y, std::int64_t x_pitch, std::int64_t y_pitch) const {
     recording_.reset();
     strided_(nullptr, {8, 64}, x, y, 1.0, x_pitch, y_pitch);

@@ -12,7 +12,7 @@
 namespace tilewright::launch {
 namespace {
 
-/// A pointer to tell plans apart; never looked into.
+/// A pointer that identifies a plan and is not dereferenced.
 std::shared_ptr<const ReadyPlan> fake_plan(std::uintptr_t number) {
   return {std::shared_ptr<const ReadyPlan>(), reinterpret_cast<const ReadyPlan*>(number)};
 }
@@ -53,7 +53,7 @@ TEST(PlanTable, puts_a_better_plan_in_the_place_of_another) {
   for (std::int64_t i = 1; i <= kMany; ++i) table.put(key_of(i), fake_plan(8));
   table.put(key_of(17), fake_plan(16));
   EXPECT_EQ(table.find(key_of(kMany + 1)), nullptr);
-  // Also where the table grows afterwards.
+  // Also after the table has grown.
   for (std::int64_t i = kMany + 1; i <= 3 * kMany; ++i) table.put(key_of(i), fake_plan(8));
   for (std::int64_t i = 1; i <= 3 * kMany; ++i) {
     ASSERT_EQ(table.find(key_of(i)), fake_plan(i == 17 ? 16 : 8).get()) << i;
@@ -93,7 +93,7 @@ TEST(PlanTable, costs_no_memory_where_the_same_plans_are_put_again) {
 }
 
 TEST(PlanTable, hashes_regular_shapes_apart) {
-  // Powers of two and multiples of 64 are what callers ask for: of 4096 such keys in 16384 buckets few may collide.
+  // Typical extents are powers of two and multiples of 64: of 4096 such keys in 16384 buckets few may collide.
   std::set<std::uint64_t> buckets;
   for (std::int64_t i = 0; i < 64; ++i) {
     for (std::int64_t j = 0; j < 64; ++j) buckets.insert(key_of(64 * (i + 1), 128 * (j + 1)).hash(2) % 16384);

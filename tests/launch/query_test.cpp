@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an op says of itself and of what it is served.
+// An op's facts, and those of the config that it is served.
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -87,7 +87,7 @@ TEST_F(QueryTest, a_time_is_expected_by_the_shapes_around_wherever_the_config_is
                      {.median_ns = median_ns, .floor_ns = 800});
   }
   const ServedConfig served = Launcher(path_).op("scale[dtype=f32]").match({2048, 64});
-  // Where it is from its 200 ns above a launch are 512 times as much here: 103 µs.
+  // Its source's 200 ns above a launch become 512 times as much here: 103 µs.
   EXPECT_NEAR(served.expected_ns, 17200, 1000);
   EXPECT_THAT(served.expected_by, HasSubstr("from 3 shapes around, such as"));
 }
@@ -139,7 +139,7 @@ TEST_F(QueryTest, a_winner_measured_with_another_driver_is_stale_and_served) {
 }
 
 TEST_F(QueryTest, an_illegal_winner_gives_way_to_the_next) {
-  // Planted: an exact winner that the shape's own constraint forbids.
+  // A planted exact winner that violates a constraint.
   SampleCache cache(path_);
   const std::string problem = "scale[dtype=f16]{rows=8,cols=63}";
   cache.add_winner(scale_interface(), problem, "wide{num_warps=2,vec=8,static_dims=1}");
@@ -208,12 +208,12 @@ TEST_F(QueryTest, equal_specs_are_one_op) {
   EXPECT_EQ(first, second);
 }
 
-/// Asks for nothing of CUDA; run where there is no driver.
+/// Runs queries without a driver.
 [[noreturn]] void query_without_a_driver(const std::string& path) {
   ::setenv("TILEWRIGHT_LIBCUDA", "/nonexistent/libcuda.so.1", 1);
   const Op op = Launcher(LaunchOptions{.cache = path, .device = "Fictional GPU"}).op("scale[dtype=f16]");
   std::fprintf(stderr, "%s\n", op.match({8, 64}).match.c_str());
-  // What is wrong with a call goes before what is missing: calls can be tested without a GPU.
+  // A wrong call is reported before the missing driver: calls can be tested without a GPU.
   for (const auto& wrong :
        {std::function([&] {
           op(nullptr, {8, 0}, fake_address(256), fake_address(256), 1.0);
@@ -248,7 +248,7 @@ TEST_F(QueryTest, equal_specs_are_one_op) {
 
 TEST(QueryDeathTest, a_named_device_is_answered_for_without_a_driver) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  // The process of the death test runs the test from its start: the folder must be the same in both.
+  // The death test's process runs the test from its start: both need the same folder.
   const std::filesystem::path folder = std::filesystem::temp_directory_path() / "tilewright-query-without-driver";
   std::filesystem::create_directories(folder);
   const std::string path = (folder / "cache.db").string();

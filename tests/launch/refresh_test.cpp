@@ -28,7 +28,7 @@ bool within_a_minute(const std::function<bool()>& seen) {
   return true;
 }
 
-/// Tells whether a file was opened since, whatever its name is by then.
+/// Detects whether a file is opened, even after a rename.
 class Opened {
  public:
   explicit Opened(const std::string& path) : events_(::inotify_init1(IN_NONBLOCK)) {
@@ -61,7 +61,7 @@ class RefreshTest : public LaunchFixture {
                                  "wide{num_warps=16,vec=8,static_dims=1}");
   }
 
-  /// By a process of its own, which is the last to write: it would take the log with it if it thought itself alone.
+  /// Tunes in another process, which writes last: it would remove the log if it believed to be the only user.
   void tune_elsewhere(std::int64_t rows) const {
     const std::string command = "'" TILEWRIGHT_WRITE_SAMPLE_CACHE "' '" + cache_path() +
                                 "' 'scale[dtype=f16]{rows=" + std::to_string(rows) +
@@ -159,7 +159,7 @@ TEST_F(RefreshTest, plans_that_new_winners_leave_as_they_are_are_kept) {
 }
 
 TEST_F(RefreshTest, every_refresh_sees_what_a_tuner_of_another_process_wrote) {
-  // Whoever loses the locks of the cache at one refresh loses sight of it when the next tuner ends.
+  // If a refresh dropped the cache's locks, the next tuner's end would remove the log.
   for (std::int64_t rows = 16; rows <= 20; ++rows) {
     tune_elsewhere(rows);
     launcher_.refresh();

@@ -7,7 +7,7 @@ namespace tilewright::testing {
 
 namespace {
 
-// Any text of 32 hexadecimal digits that differs between implementations.
+// 32 hexadecimal digits that differ between implementations.
 std::string hash_of(const OpInterface& interface, const std::string& implementation) {
   std::string hash = "0123456789abcdef0123456789abcdef";
   std::size_t i = 0;
@@ -105,7 +105,7 @@ void SampleCache::add_many(int count, std::size_t bytes, const std::vector<std::
     const std::string shape = fmt::format("scale[dtype=f16]{{rows={},cols=64}}", 8 * (i + 1));
     const ProblemKey key{parse_problem(shape, op), op.hash(), fingerprint};
     if (i % 100 == 1) {
-      // Other bytes behind what the driver reads.
+      // Padding after the part that the driver reads.
       binary.resize(bytes);
       for (std::size_t at = read.size(); at < bytes; ++at) {
         binary[at] = static_cast<std::byte>((at * 2654435761U + static_cast<std::size_t>(i)) >> 13);

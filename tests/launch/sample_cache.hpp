@@ -9,16 +9,16 @@
 #include "tests/launch/sample_op.hpp"
 #include "tests/temporary_folder.hpp"
 
-/// A cache filled by hand with winners for the recording driver. Belongs to one thread.
+/// A cache filled by hand with winners for the recording driver. One thread.
 namespace tilewright::testing {
 
 using test::TemporaryFolder;
 
-/// The recording driver's device as it is without settings; of another name if wanted.
+/// The recording driver's default device, or with other facts.
 [[nodiscard]] DeviceFacts recording_device(const std::string& name = "Fictional GPU", int compute_capability = 90,
                                            int sm_count = 132);
 
-/// What a winner is made of besides its problem and config.
+/// A winner's facts besides its problem and config.
 struct SampleWinner {
   WinnerRole role = WinnerRole::best;
   double median_ns = 1000;
@@ -35,26 +35,26 @@ class SampleCache {
   /// Adds an op with an implementation and its binary; `key` identifies the build.
   void add_op(const OpInterface& interface, const ImplementationRecipe& recipe, const std::vector<KernelFacts>& kernels,
               const std::vector<std::byte>& binary);
-  /// Adds a winner of an op added before, beside those that the problem has.
+  /// Adds a winner of an op added before to the problem's winners.
   void add_winner(const OpInterface& interface, const std::string& problem, const std::string& config,
                   const SampleWinner& winner = {});
 
-  /// As a tuner does all the time: one more trial of a config that has won, of a sweep that goes on.
+  /// Adds one more trial of a winning config, as a running sweep does.
   void add_trial_of_a_sweep();
 
-  /// `scale` with its two implementations, and for rows=8, cols=64 in fp16: a specialised best that needs 16 bytes of
-  /// alignment, a dynamic one that needs 8, and a base.
+  /// Adds `scale` with its two implementations, and for rows=8, cols=64 in fp16: a specialised best that needs 16 bytes
+  /// of alignment, a dynamic winner that needs 8, and a base.
   void add_scale();
-  /// `strided` with the same winners as `scale`, for dense and for strided tensors.
+  /// Adds `strided` with the winners of `scale`, for dense and for strided tensors.
   void add_strided();
-  /// `reduce`, with a base that serves every shape.
   void add_packed();
   void add_ragged();
   void add_many();
+  /// Adds `reduce`, with a base that serves all shapes.
   void add_reduce();
 
-  /// `scale` with `count` winners of as many shapes (rows 8·i, cols 64), a base, and for every hundredth shape a binary
-  /// of `bytes`: `read`, which a driver reads, and other bytes behind it.
+  /// Adds `scale` with winners of `count` shapes (rows 8·i, cols 64), a base, and for each hundredth shape a binary of
+  /// `bytes` bytes: `read`, which a driver reads, then padding.
   void add_many(int count, std::size_t bytes, const std::vector<std::byte>& read = scale_binary(),
                 const DeviceFacts& device = recording_device());
 

@@ -358,7 +358,7 @@ std::vector<KernelFacts> reduce_kernels() {
 std::vector<std::byte> recorded_binary(std::string_view lines) {
   std::string text = "tilewright-recording\n";
   text += lines;
-  // The driver is given an address and no size: the text ends itself.
+  // The driver gets an address without a size: the text is null-terminated.
   std::vector<std::byte> bytes(text.size() + 1);
   std::memcpy(bytes.data(), text.c_str(), bytes.size());
   return bytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pinned snapshots, what ranks compare, and swaps under launches.
+// Pinned snapshots, comparison between ranks, and swaps during launches.
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 using namespace tilewright::testing;
 namespace fs = std::filesystem;
 
-/// A folder as `tilewright pull` keeps it, with two snapshots.
+/// A folder of `tilewright pull` with two snapshots.
 class SnapshotTest : public LaunchFixture {
  protected:
   SnapshotTest() {
@@ -42,7 +42,7 @@ class SnapshotTest : public LaunchFixture {
     fs::create_symlink(fs::path("snapshots") / (hash + ".db"), draft);
     fs::rename(draft, link());
   }
-  /// In which a shape is served with so many warps; its hash.
+  /// Keeps a snapshot in which a shape is served with `warps` warps; returns its hash.
   [[nodiscard]] std::string keep(const std::string& warps) const {
     const fs::path file = folder_.path() / ("made" + warps);
     {
@@ -72,7 +72,7 @@ TEST_F(SnapshotTest, a_pin_is_served_whatever_the_link_leads_to) {
   EXPECT_EQ(pinned.snapshot().snapshot, "sha256:" + old_);
   EXPECT_TRUE(pinned.snapshot().pinned);
   EXPECT_EQ(pinned.snapshot().cache, snapshot(old_).string());
-  // The file itself may be named, too, and one that has another name.
+  // The file itself may be named, or a copy with another name.
   EXPECT_EQ(warps(Launcher({.cache = snapshot(old_).string(), .snapshot = "sha256:" + old_})), 4U);
   fs::copy_file(snapshot(old_), folder_.path() / "any.db");
   EXPECT_EQ(warps(Launcher({.cache = (folder_.path() / "any.db").string(), .snapshot = "sha256:" + old_})), 4U);
@@ -102,7 +102,7 @@ TEST_F(SnapshotTest, no_other_file_is_opened_for_a_pin) {
        std::vector<std::string>{old_, "sha256:", "sha256:" + std::string(64, 'A'), "sha256:" + old_ + "0"}) {
     EXPECT_THAT(failure(TW_ERROR_USAGE, open(pin)), HasSubstr("TILEWRIGHT_SNAPSHOT"));
   }
-  // Its name is not believed.
+  // The name is not trusted.
   fs::copy_file(snapshot(old_), snapshot(none));
   EXPECT_THAT(failure(TW_ERROR_CACHE, open("sha256:" + none)), HasSubstr("is sha256:" + old_));
 }
@@ -176,7 +176,7 @@ TEST_F(SnapshotTest, swaps_under_launching_threads_tear_no_launch_and_fail_none)
   EXPECT_TRUE(seen.contains(128) && seen.contains(512));
 }
 
-// Seconds with a swap and seconds without, in turns. TILEWRIGHT_TEST_SWAPS=20, on a quiet machine, judges them.
+// Alternates seconds with and without a swap. TILEWRIGHT_TEST_SWAPS=20, on a quiet machine, compares them.
 TEST_F(SnapshotTest, a_swap_a_second_costs_launches_nothing) {
   const char* const asked = std::getenv("TILEWRIGHT_TEST_SWAPS");
   const Launcher launcher({.cache = link(), .watch_ms = 50});

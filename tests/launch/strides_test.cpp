@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors with a stride for each extent: which config a call gets, and which strides are refused.
+// Tensors with a stride for each extent: the config that a call gets, and the strides that are refused.
 #include <array>
 #include <cstdint>
 
@@ -11,7 +11,7 @@ namespace {
 using ::testing::HasSubstr;
 using namespace tilewright::testing;
 
-/// Of batches, tokens and heads.
+/// Strides of batches, tokens and heads.
 using Three = std::array<std::int64_t, 3>;
 
 class StridesTest : public LaunchFixture {
@@ -19,7 +19,7 @@ class StridesTest : public LaunchFixture {
   void call(void* x, void* y, const Three& of_x, const Three& of_y) const {
     packed_(nullptr, {2, 3, 5, 8}, x, y, of_x[0], of_x[1], of_x[2], of_y[0], of_y[1], of_y[2]);
   }
-  /// The threads of a block tell the configs apart: 64 needs 16 bytes, 256 takes all.
+  /// The threads of the launched block identify the config: 64 needs 16 bytes of alignment, 256 none.
   unsigned threads_after(const Three& of_x, const Three& of_y = kDense) const {
     recording_.reset();
     call(x_, y_, of_x, of_y);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches, misses and refreshes at the same time: most useful under ThreadSanitizer.
+// Concurrent launches, misses and refreshes: most useful with ThreadSanitizer.
 #include <atomic>
 #include <map>
 #include <string>
@@ -74,7 +74,7 @@ TEST_F(ThreadTest, launches_go_on_while_the_cache_is_refreshed) {
   const auto launches = recording_.launches();
   EXPECT_EQ(launches.size(), static_cast<std::size_t>(launched.load()));
   for (const auto& launch : launches) {
-    // Either the winner of the shape near or the new one, never something between.
+    // Either the near shape's winner or the new one, not a mixture.
     ASSERT_THAT(launch.block[0], ::testing::AnyOf(128U, 512U));
     ASSERT_EQ(launch.shared_bytes, launch.block[0] / 4);
   }
@@ -88,13 +88,13 @@ TEST_F(ThreadTest, every_launch_has_the_tensor_map_of_its_own_address) {
   constexpr int kThreads = 4;
   constexpr std::uintptr_t kLaunches = 400;
   on_threads(kThreads, [&](int thread) {
-    // Workspace launches of one stream take turns: a stream each.
+    // A stream for each thread, since workspace launches of one stream take turns.
     const cuda::OwnedStream stream(driver_);
     for (std::uintptr_t i = 0; i < kLaunches; ++i) {
-      // All meet at some addresses, and all bring new ones that push others out.
+      // The threads share some addresses, and each uses new ones that evict others.
       const std::uintptr_t place = i % 3 == 0 ? i % 7 : 7 + i + kLaunches * static_cast<std::uintptr_t>(thread);
       void* const a = fake_address(256 * (1 + place));
-      // The output's address tells what the map's must be.
+      // The map must have the output's address.
       reduce(stream.get(), {64, 256}, a, a);
     }
   });

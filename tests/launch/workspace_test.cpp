@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that kernels of one launch share: whose it is, how long it lives, when it is cleared.
+// Memory shared by a launch's kernels: its owner, its lifetime, its clearing.
 #include <thread>
 
 #include "tests/launch/launch_fixture.hpp"
@@ -73,7 +73,7 @@ TEST_F(WorkspaceTest, that_kernels_leave_zero_is_shared_by_the_plans_of_a_stream
 
 TEST_F(WorkspaceTest, that_grows_is_zero_again_where_kernels_count) {
   const Used small = launch(nullptr, 64);
-  // As a launch that still runs on the old memory has it.
+  // As if a launch still used the old memory.
   fill(small.counter, 256);
   const Used large = launch(nullptr, 64000);
   EXPECT_NE(large.counter, small.counter);
@@ -90,7 +90,7 @@ TEST_F(WorkspaceTest, is_zero_again_where_kernels_count_after_a_launch_that_fail
                         reduce_(nullptr, {64, 256}, fake_address(256), fake_address(256));
                       }),
               HasSubstr("cuLaunchKernelEx"));
-  // What the first kernel counted, and the second would have reset.
+  // The first kernel's count, which the second did not reset.
   fill(first.counter, 256);
   recording_.fail("cuMemsetD8Async", 999);
   EXPECT_THAT(failure(TW_ERROR_DEVICE,
@@ -171,7 +171,7 @@ TEST_F(WorkspaceTest, of_a_graph_that_is_gone_is_the_next_ones) {
   const cuda::Address of_first = partial_of(*first);
   const cuda::Address of_other = partial_of(*other);
   const std::size_t live = recording_.live_allocations();
-  // As an application does that captures its step anew again and again.
+  // As an application that captures its step repeatedly.
   for (int i = 0; i < 100; ++i) {
     first.reset();
     first = capture(64);
@@ -179,7 +179,7 @@ TEST_F(WorkspaceTest, of_a_graph_that_is_gone_is_the_next_ones) {
   }
   EXPECT_EQ(recording_.live_allocations(), live);
   EXPECT_EQ(partial_of(*other), of_other) << "it lives, and so its memory is its own";
-  // Both are there while one takes the other's place.
+  // Both graphs exist during the assignment.
   for (int i = 0; i < 100; ++i) first = capture(64);
   EXPECT_LE(recording_.live_allocations(), live + 2);
   first.reset();
@@ -197,7 +197,7 @@ TEST_F(WorkspaceTest, that_a_graph_would_have_cleared_is_cleared_by_the_next_one
     return used().counter;
   };
   const cuda::Address counter = counter_of(cuda::CapturedGraph(driver_, stream.get(), reduce));
-  // As kernels leave it that failed one after the other; what mends it is a part of a graph that goes as it came.
+  // As after failed kernels. The repair is captured into a graph that is never launched.
   fill(counter, 256);
   {
     const cuda::CapturedGraph never_launched(driver_, stream.get(), [&](cuda::Stream capturing) {

@@ -7,8 +7,8 @@ import make_big_cache
 from browser import BrowserTest
 from real_records import WINNERS, program
 
-# Of the processor, for all threads of the page's process: what depends little on what else runs. The view that a report
-# opens with has less than the others, which may be linked to.
+# Processor time of all threads of the page's process, which depends little on the machine's load. The view that a
+# report opens with has a lower limit than the others, which may be linked to.
 MOST_SECONDS = 5
 MOST_SECONDS_OF_THE_FIRST = 3
 VIEWS = ["summary", "heat", "roofline", "strip", "effects", "timeline", "failures", "evidence"]

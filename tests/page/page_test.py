@@ -193,7 +193,7 @@ class Page(BrowserTest):
                     .map((line) => [line.value, line.count, line.problems, line.cost]); }""")
             expected = [row for row in rows if row["implementation"] == implementation]
             if len(expected) < 2:
-                continue  # The page has no line of a parameter with one value.
+                continue  # The page has no line for a parameter with one value.
             self.assertEqual([line[:3] for line in shown],
                              [[row["value"], row["configs"], row["problems"]] for row in expected])
             for line, row in zip(shown, expected):

@@ -15,9 +15,9 @@ from real_records import program, write_real_cache
 
 VIEWS = ["live", "summary", "heat", "roofline", "strip", "effects", "timeline", "failures", "evidence", "history",
          "misses", "health"]
-# Those that a report has not.
+# The views that a report lacks.
 OWN_VIEWS = ["live", "history", "misses", "health"]
-# The captions of tables that are wider than their place.
+# The captions of tables wider than their place.
 CUT_TABLES = """[...document.querySelectorAll('.scroll')].filter((place) => place.scrollWidth > place.clientWidth + 1)
     .map((place) => place.getAttribute('aria-label'))"""
 H200 = "NVIDIA H200 (sm_90, 132 SMs, 140 GiB, 6016-bit)"
@@ -111,7 +111,7 @@ class ServicePage(BrowserTest):
         page.wait_for_selector("#job progress", timeout=60_000)
         page.wait_for_selector("#tried canvas", timeout=60_000)
         self.assertIn("campaign", page.locator("#job").inner_text())
-        # Who comes while it is tuned sees it, too.
+        # A page opened during tuning shows it, too.
         other = self.open(self.url, f"view=live&campaign={campaign['id']}")
         self.comes(other, "document.querySelector('main').innerText.includes('Problems of campaign')")
         narrow = self.open(self.url, f"view=live&campaign={campaign['id']}", width=390, dark=True)
@@ -122,7 +122,7 @@ class ServicePage(BrowserTest):
         self.comes(page, "document.querySelector('#job').innerText.includes('Nothing is being tuned')")
         done = page.locator("table", has_text="Tuned since this page was opened").locator("tbody tr")
         self.assertEqual(done.count(), 2)
-        page.wait_for_timeout(10_000)  # the age that the data of a page may have
+        page.wait_for_timeout(10_000)  # the largest age of a page's data
         page.click("button[name=again]")
         self.comes(page, "!document.querySelector('#about').innerText.includes('tuned since')")
         done.first.locator("a").first.click()
@@ -183,7 +183,7 @@ class OtherServices(BrowserTest):
         service = self.service(cache, "--tokens", str(tokens))
         page = self.open(service.url, "view=summary")
         self.assertEqual(page.locator("main").get_attribute("data-ready"), "token")
-        self.errors.clear()  # a browser tells of each 401
+        self.errors.clear()  # a browser logs each 401
         page.fill("input[name=token]", token)
         page.keyboard.press("Enter")
         page.wait_for_selector("main[data-ready=summary]")

@@ -298,7 +298,7 @@ class Measuring(unittest.TestCase):
                 made = benchmark.untuned(bench)["specs"]
                 self.assertEqual([each["spec"] for each in made], ["rope style=halved norm=no"] * 2)
                 self.assertEqual(sum("regret" in words for words in calls), asked)
-                # The page shows what measured it.
+                # The page shows the program that measured it.
                 self.assertEqual(sum("regret" in command for command in bench.commands), 2)
             bench.options.commit = "another"
             benchmark.untuned(bench)
@@ -411,7 +411,7 @@ class Measuring(unittest.TestCase):
 
     def test_interrupted_keeps_what_was_printed_and_starts_nothing_more(self):
         options = argparse.Namespace(program=None, cache=None, brief=False, timeout=60, budget=None)
-        # The command tells its parent, once that waits, to stop, as a terminal or a batch system would.
+        # The command stops its parent once that waits, as a terminal or a batch system would.
         script = f"trap 'echo partly; exit 3' INT; sleep 0.5; kill -INT {os.getpid()}; sleep 30 & wait"
         with mock.patch.object(benchmark, "find", lambda *_: benchmark.Place("/bin/sh", "sh")), \
                 contextlib.redirect_stderr(io.StringIO()):

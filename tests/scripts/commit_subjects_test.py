@@ -19,7 +19,7 @@ class CommitSubjects(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name).resolve()
         self.clone = self.folder / "clone"
-        # Nothing of the user's git, nor of a git that runs this test.
+        # Without the settings of the user's git or of a git that runs this test.
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         self.environment.update(GIT_CONFIG_GLOBAL=os.devnull, GIT_CONFIG_NOSYSTEM="1", GIT_EDITOR="true",
                                 GIT_AUTHOR_NAME="a", GIT_AUTHOR_EMAIL="a@b", GIT_COMMITTER_NAME="a",

@@ -26,7 +26,7 @@ class Cells(unittest.TestCase):
         for name, cells in by_set.items():
             self.assertTrue(cells)
             self.assertEqual({each.set for each in cells}, {name})
-        # 18 products by weights and 5 cubes, of which one is both, and 5 ragged ones.
+        # 18 products by weights and 5 cubes, one of which is both, and 5 ragged ones.
         self.assertEqual(len(by_set["plain"]), 27)
         self.assertIn((4096, 16384, 4096), shapes(each for each in by_set["epilogue"] if each["act"] == "gelu"))
         self.assertEqual({each["layout"] for each in by_set["layouts"]}, {"nn", "tn"})

@@ -45,7 +45,7 @@ class Library(unittest.TestCase):
         call = op.call((1000,), [1 << 40, 2 << 40, library.scalar("f32", 0.5)])
         self.assertEqual([value.value for value in call.kept], [1 << 40, 2 << 40, 0.5])
         self.assertIsInstance(call.kept[2], ctypes.c_float)
-        with self.assertRaises(library.LibraryError):  # there is no GPU, or these are no addresses of 3 tensors
+        with self.assertRaises(library.LibraryError):  # without a GPU, or since these are not addresses of 3 tensors
             call(0)
 
     def test_finds_tuned_copies_and_the_nearest(self):

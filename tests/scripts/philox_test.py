@@ -52,7 +52,7 @@ class Int64:
 
 
 class Philox(unittest.TestCase):
-    # Of the authors' Random123 library, examples/kat_vectors.
+    # Expected values: examples/kat_vectors of the authors' Random123 library.
     KNOWN = [
         ((0, 0, 0, 0), (0, 0), (0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8)),
         ((0xFFFFFFFF,) * 4, (0xFFFFFFFF,) * 2, (0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD)),

@@ -78,7 +78,7 @@ class Arms(unittest.TestCase):
         makers = next(node.value for node in ast.parse(source).body
                       if isinstance(node, ast.Assign) and node.targets[0].id == "MAKERS")
         names = {key.value for key in makers.keys}
-        # These two depend on what was compiled before (measure.py).
+        # These two depend on earlier compilations (measure.py).
         self.assertEqual(names | {"compile", "triton", "unfused"}, set(registry.PEERS))
 
 

@@ -14,7 +14,7 @@ import urllib.request
 
 from real_records import missing_module, program
 
-# A server error, and what the document does not have: a status, a type of answer, a header, a body of another form.
+# Server errors, and differences from the document: a status, a type of answer, a header, a body of another form.
 CHECKS = ("not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,"
           "response_schema_conformance")
 CASES = int(os.environ.get("TILEWRIGHT_TEST_CONTRACT_CASES", "300"))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who listens gets each event once, also after a break.
+// A listener gets each event once, also after reconnecting.
 #include "tuner/service/event_hub.hpp"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ std::shared_ptr<Ear> listen(service::EventHub& hub, const std::string& last = ""
   return ear;
 }
 
-/// The last id in what was heard.
+/// The last id in the received text.
 std::string last_id(const std::string& heard) {
   const std::size_t at = heard.rfind("id: ") + 4;
   return heard.substr(at, heard.find('\n', at) - at);
@@ -94,7 +94,7 @@ TEST(EventHubs, tell_who_was_away_too_long_or_in_another_life_to_begin_anew) {
     const auto after = listen(hub, last);
     EXPECT_TRUE(contains(after->heard, "event: reset\n")) << last << after->heard;
     EXPECT_FALSE(contains(after->heard, "number")) << last;
-    // With the id that it has now, it goes on.
+    // With its new id the stream continues.
     hub.publish(event(21));
     EXPECT_TRUE(contains(listen(hub, last_id(after->heard))->heard, "")) << last;
   }

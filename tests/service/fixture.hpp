@@ -15,14 +15,14 @@
 #include "tests/service/http_client.hpp"
 #include "tuner/service/service.hpp"
 
-/// A service in this process, on a port that is free.
+/// A service in this process, on a free port.
 namespace tilewright::testing {
 
 class RunningService {
  public:
   explicit RunningService(service::Settings settings);
   ~RunningService() { stop(); }
-  /// Returns once it has ended.
+  /// Stops the service and waits for its end.
   void stop();
 
   [[nodiscard]] std::uint16_t port() const { return port_; }
@@ -33,7 +33,7 @@ class RunningService {
                                 const std::string& more = "") const {
     return ask(port_, "POST", target, "Content-Type: application/json\r\n" + more, body);
   }
-  /// What it has told, so far.
+  /// The events so far.
   [[nodiscard]] std::vector<nlohmann::json> events() const;
 
  private:
@@ -45,7 +45,7 @@ class RunningService {
   std::thread thread_;
 };
 
-/// With a cache of the test's own.
+/// A test with settings for its own cache.
 class ServiceTest : public CliTest {
  protected:
   ServiceTest();
@@ -53,7 +53,7 @@ class ServiceTest : public CliTest {
   service::Settings settings;
 };
 
-/// The message of the error that `work` ends in; empty where it ends in none.
+/// The message of the error that `work` throws; empty if it throws none.
 template <class Work>
 [[nodiscard]] std::string error_of(Work work) {
   try {

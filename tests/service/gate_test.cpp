@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who gets in.
+// Admission.
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -21,7 +21,7 @@ class Gates : public ServiceTest {
                                  std::optional<std::int64_t> expires_at = {}) const {
     return "Authorization: Bearer " + service::add_token(tokens(), name, scopes, expires_at) + "\r\n";
   }
-  /// Why a service of these settings does not start; empty where it does.
+  /// The error of starting a service with these settings; empty if it starts.
   [[nodiscard]] std::string refusal() const {
     return error_of([&] { const Service made(settings, [](const nlohmann::ordered_json&) {}); });
   }
@@ -125,7 +125,7 @@ TEST_F(Gates, the_file_has_no_token_and_what_is_taken_out_of_it_is_void_at_once)
   EXPECT_EQ(service.get("/v1/devices", header).status, 200);
   { std::ofstream(tokens()) << "{\"tokens\": []}\n"; }
   EXPECT_EQ(service.get("/v1/devices", header).status, 401);
-  // One that is made while it runs is known at once; a file that is broken leaves those that were.
+  // A new token is known at once; after a broken file the previous tokens stay.
   const std::string late = make("c", {Scope::read});
   EXPECT_EQ(service.get("/v1/devices", late).status, 200);
   { std::ofstream(tokens()) << "{\"tokens\": [{]"; }

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-/// A client that sends whatever a test wants, whole or in pieces, and reads what comes.
+/// A client that sends any text, whole or in pieces, and reads the answers.
 namespace tilewright::testing {
 
 struct HttpAnswer {
@@ -28,13 +28,13 @@ class HttpClient {
   HttpClient& operator=(const HttpClient&) = delete;
 
   void send(const std::string& text) const;
-  /// No more is sent.
+  /// Closes the sending side.
   void finish() const;
-  /// The next answer; nothing where the connection ends, or none comes in time. `has_body` false: of HEAD.
+  /// The next answer, or nullopt if the connection ends or time runs out. `has_body` false: the answer to HEAD.
   [[nodiscard]] std::optional<HttpAnswer> read(bool has_body = true);
-  /// As much as comes until `sign` does, the connection ends, or time is over.
+  /// The text up to `sign`, the connection's end, or a timeout.
   [[nodiscard]] std::string read_until(const std::string& sign);
-  /// Whether the server closes the connection in this time.
+  /// Whether the server closes the connection within `time`.
   [[nodiscard]] bool is_closed_within(std::chrono::milliseconds time) const;
 
  private:
@@ -44,7 +44,7 @@ class HttpClient {
   std::string received_;
 };
 
-/// Of one request on a connection of its own. `more`: header lines, each with its "\r\n".
+/// The answer to one request on its own connection. `more`: header lines, each with its "\r\n".
 [[nodiscard]] HttpAnswer ask(std::uint16_t port, const std::string& method, const std::string& target,
                              const std::string& more = "", const std::string& body = "");
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes over a socket, good and bad.
+// Valid and invalid requests over a socket.
 #include <fmt/format.h>
 
 #include "tests/service/fixture.hpp"
@@ -50,7 +50,7 @@ TEST_F(Http, takes_no_path_for_a_file) {
     EXPECT_TRUE(answer.json().is_object()) << target << answer.body;
     EXPECT_FALSE(contains(answer.body, "root:")) << target;
   }
-  // An escape of a plain letter is that letter.
+  // Escaped letters are equal to plain ones.
   EXPECT_EQ(service.get("/v1/%71uery?%6fp=demo&rows=1&cols=64").status, 200);
 }
 
@@ -87,7 +87,7 @@ TEST_F(Http, has_limits_of_header_and_body) {
   const HttpAnswer body = ask(service.port(), "POST", "/v1/query", "", std::string(3'000'000, 'x'));
   EXPECT_EQ(body.status, 413) << body.body;
   EXPECT_TRUE(contains(body.body, "5000 bytes"));
-  // A length that is told alone is refused before anything is sent, and so is what comes in pieces.
+  // An excessive Content-Length is refused before the body arrives; so is an excessive chunked body.
   HttpClient told(service.port());
   told.send(
       "POST /v1/query HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1099511627776\r\nExpect: 100-continue\r\n\r\n");

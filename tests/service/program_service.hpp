@@ -12,24 +12,24 @@
 
 #include "tests/service/http_client.hpp"
 
-/// `tilewright serve` as a process of its own, which may be killed.
+/// `tilewright serve` as its own process, which tests may kill.
 namespace tilewright::testing {
 
 class ProgramService {
  public:
-  /// `options` behind `serve --port 0`; what it says lies in `folder`.
+  /// Starts `serve --port 0` with `options`; its output goes to `folder`.
   ProgramService(const std::filesystem::path& folder, const std::vector<std::string>& options);
-  /// Ctrl-C, where it still runs.
+  /// Sends Ctrl-C if the process still runs.
   ~ProgramService();
   ProgramService(const ProgramService&) = delete;
   ProgramService& operator=(const ProgramService&) = delete;
 
   [[nodiscard]] std::uint16_t port() const { return port_; }
-  /// Sends the signal and waits for the end; the exit code, 128 + N when signal N ended it.
+  /// Sends the signal and waits for the end. Returns the exit code; 128 + N if signal N ended the process.
   int end(int signal);
-  /// No file of it grows beyond so many bytes from now on, as on a full disk; 0: they may again.
+  /// Limits the size of the process's files from now on, as on a full disk; 0: no limit.
   void fill_disk(std::size_t most_file_bytes) const;
-  /// What it has logged.
+  /// The log so far.
   [[nodiscard]] std::string log() const;
 
   [[nodiscard]] HttpAnswer get(const std::string& target) const { return ask(port_, "GET", target); }
@@ -44,7 +44,7 @@ class ProgramService {
   std::uint16_t port_ = 0;
 };
 
-/// Whether it comes true in a minute.
+/// Waits up to a minute until `what` is true; returns whether it is.
 [[nodiscard]] bool comes(const std::function<bool()>& what);
 
 }  // namespace tilewright::testing

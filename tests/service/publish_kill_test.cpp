@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kill -9 of publish, promote, pull, or of the service that they speak with, at any moment, many times over: nothing
-// half-written is served, what is there stays valid, misses count once, and the next run of each succeeds.
+// kill -9, many times and at any moment, of publish, promote, pull, or their service: no half-written file is served,
+// kept files stay valid, misses count once, and the next run of each succeeds.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -46,7 +46,7 @@ class PublishKills : public CliTest {
   [[nodiscard]] fs::path misses() const { return folder / "misses"; }
   [[nodiscard]] std::string private_key() const { return (folder / "key").string(); }
 
-  /// Other content each time.
+  /// A command that publishes other content each round.
   [[nodiscard]] Words publish(int round) const {
     const std::string tuned = (folder / fmt::format("tuned{}.db", round % 5)).string();
     if (!fs::exists(tuned)) fill_demo_cache(tuned, static_cast<std::size_t>(2 + round % 5));
@@ -74,7 +74,7 @@ class PublishKills : public CliTest {
     EXPECT_EQ(outcome.code, 0) << words.front() << ": " << outcome.out << outcome.err;
   }
 
-  /// What must hold at every moment.
+  /// Expects the invariants of the folders.
   void require_whole() {
     for (const auto& each : fs::directory_iterator(folder / "shelf" / "v1" / "blobs")) {
       const std::string name = each.path().filename();
@@ -115,7 +115,7 @@ TEST_F(PublishKills, leave_what_is_whole_and_let_the_next_run_succeed) {
   std::mt19937 random(static_cast<unsigned>(kills));
   for (const Words& words : {publish(0), promote(), pull()}) require_success(words);
   for (int round = 1; round <= kills; ++round) {
-    // One in this round is killed, the others then go on from what it left.
+    // One step of the round is killed; the next ones continue from its state.
     const std::vector<Words> steps{publish(round), promote(), pull(), pin()};
     const std::size_t victim = random() % steps.size();
     const bool is_services = random() % 3 == 0;
@@ -123,7 +123,7 @@ TEST_F(PublishKills, leave_what_is_whole_and_let_the_next_run_succeed) {
         std::vector<Miss>{{"softmax[dtype=f32]{rows=7,cols=9}", demo_device().fingerprint(), 1, 1, 2}}));
     for (std::size_t i = 0; i < victim; ++i) require_success(steps[i]);
     const pid_t process = start(steps[victim]);
-    // Most of them take less.
+    // Most steps take less.
     std::this_thread::sleep_for(std::chrono::microseconds(random() % 150'000));
     if (is_services) {
       EXPECT_EQ(service_->end(SIGKILL), 128 + SIGKILL);

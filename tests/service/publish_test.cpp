@@ -31,7 +31,7 @@ class Publishing : public CliTest {
     more.insert(more.begin(), {"promote", at, "--key", key()});
     return run(more);
   }
-  /// The winner of the demo's first row takes another time, on another chip.
+  /// Gives the winner of the demo's first row another time, on another chip.
   void measure_again(double median_ns, const char* chip) const {
     Store store{std::filesystem::path(cache())};
     const WinnerRow row = store.list_winners({.op = "demo", .role = WinnerRole::best}).front();
@@ -154,7 +154,7 @@ TEST_F(Publishing, a_disk_of_the_service_that_fills_is_told_and_what_was_publish
   ASSERT_EQ(promote(url).code, 0);
   const nlohmann::json stable = channel("stable");
   measure_again(990, "GPU-1111");
-  // Too little for a snapshot, then for a manifest.
+  // Too little room for a snapshot, then for a manifest.
   service.fill_disk(100'000);
   const Outcome full = publish(url);
   EXPECT_EQ(full.code, 1);

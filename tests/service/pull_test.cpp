@@ -30,7 +30,7 @@ class Pulling : public CliTest {
     make_key_pair(folder / "key");
     publish(3);
   }
-  /// A cache of so many problems becomes stable; its hash.
+  /// Publishes a cache of `problems` problems as stable; returns its hash.
   std::string publish(std::size_t problems) {
     const fs::path file = folder / "snapshot.db";
     fs::remove(file);
@@ -94,7 +94,7 @@ TEST_F(Pulling, takes_nothing_older_than_what_was_here) {
   EXPECT_EQ(replayed.code, 1);
   EXPECT_TRUE(contains(replayed.err, "it is older")) << replayed.err;
   EXPECT_EQ(linked(), next);
-  // Nor another of the same number.
+  // Nor another manifest with the same number.
   sequence_ = 1;
   fs::remove(folder / "shelf" / "v1" / "channels" / "stable");
   publish(5);
@@ -199,7 +199,7 @@ TEST_F(Pulling, goes_on_where_it_was_interrupted) {
   ASSERT_EQ(pull(url).code, 0);
   EXPECT_EQ(linked(), hash);
   EXPECT_TRUE(contains(service.log(), "status=206")) << service.log();
-  // What was there was of something else: thrown away, then fetched whole.
+  // A part with other content is discarded, then the whole is fetched.
   const std::string next = publish(4);
   std::ofstream(to() / "snapshots" / (next + ".part")) << "something else";
   EXPECT_EQ(pull(url).code, 1);
@@ -220,7 +220,7 @@ TEST_F(Pulling, where_nobody_answers_what_is_there_stays_and_its_age_is_told) {
 }
 
 TEST_F(Pulling, clocks_play_no_part) {
-  // Of a publisher whose clock is a day ahead, then of one whose clock has stopped.
+  // From a publisher whose clock is a day ahead, then from one whose clock has stopped.
   publish_file(folder / "snapshot.db", [](Manifest& manifest) { manifest.signed_at = now_seconds() + 86'400; });
   ASSERT_EQ(pull().code, 0);
   EXPECT_TRUE(contains(pull("http://127.0.0.1:1").out, "it was signed 0 s ago"));

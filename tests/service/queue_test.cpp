@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is asked to be tuned: kept, counted once, tuned, cancelled, gone on with.
+// Tuning requests: kept, counted once, tuned, cancelled, resumed.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -28,7 +28,7 @@ class Queues : public ServiceTest {
     for (const std::string& each : problems) list.push_back({{"problem", each}, {"device", "cpu"}, {"count", count}});
     return json{{"misses", list}}.dump();
   }
-  /// Hashes of `shift` as the service tells them.
+  /// A sweep of `shift`, with the hashes that the service reports.
   template <class AnyService>
   [[nodiscard]] static json sweep_of_shift(const AnyService& service, const std::string& shapes) {
     const json ops = service.get("/v1/ops").json();
@@ -163,7 +163,7 @@ TEST_F(Queues, a_campaign_is_tuned_as_by_sweep_and_is_served_and_told_of) {
   const std::string told = listener.read_until("\"campaign\":1,\"state\":\"done\"");
   EXPECT_TRUE(contains(told, "event: job_started\n")) << told;
   EXPECT_TRUE(contains(told, "event: trial\n")) << told;
-  // Nothing is left for the command line to measure.
+  // The command line has nothing left to measure.
   const json again = json_of({"sweep", "shift", "rows=2,3", "cols=33", "--device", "cpu"});
   EXPECT_EQ(again["summary"]["measured"], 0) << again;
 }
@@ -187,7 +187,7 @@ TEST_F(Queues, what_is_missed_most_is_tuned_first_and_forgotten_then) {
 
 TEST_F(Queues, a_campaign_that_matters_more_goes_before_one_that_came_earlier_and_one_below_0_after_misses) {
   {
-    // Without devices: all of it waits.
+    // Without devices all jobs wait.
     const RunningService service(settings);
     for (const int priority : {-1, 0, 7}) {
       const json campaign{{"priority", priority},
@@ -216,7 +216,7 @@ TEST_F(Queues, a_campaign_that_is_cancelled_ends_and_keeps_what_was_measured) {
   EXPECT_EQ(cancelled.status, 200) << cancelled.body;
   EXPECT_EQ(cancelled.json()["summary"]["state"], "cancelled");
   const auto done = cancelled.json()["summary"]["done"].get<int>();
-  // What comes next is taken at once, and of the cancelled one nothing.
+  // The next request starts at once; the cancelled one is dropped.
   EXPECT_EQ(service.post("/v1/misses", misses({"shift{rows=300,cols=33}"})).status, 200);
   ASSERT_TRUE(comes([&] { return service.get("/v1/misses").json()["rows"].empty(); })) << service.log();
   EXPECT_EQ(service.get("/v1/campaigns/1").json()["summary"]["done"], done);
@@ -259,7 +259,7 @@ TEST_F(Queues, what_was_acknowledged_outlives_kills_and_nothing_is_measured_twic
 }
 
 TEST_F(Queues, a_disk_that_fills_is_told_and_what_was_acknowledged_stays) {
-  // As on a full disk, a write fails and no signal comes.
+  // As on a full disk, writes fail without a signal.
   const auto before = std::signal(SIGXFSZ, SIG_IGN);
   const ProgramService service(folder, {"--cache", cache(), "--ops", TILEWRIGHT_TEST_OPS});
   std::signal(SIGXFSZ, before);
@@ -271,7 +271,7 @@ TEST_F(Queues, a_disk_that_fills_is_told_and_what_was_acknowledged_stays) {
     return answer;
   };
   const auto waiting = [&] { return service.get("/v1/misses").json()["rows"].size(); };
-  // Its indices of what is new fit into it; what is new does not for long.
+  // The log's index of new pages fits into this limit; the log soon does not.
   service.fill_disk(std::size_t{64} << 10);
   HttpAnswer last = report();
   for (int i = 0; i < 100 && last.status == 200; ++i) last = report();
@@ -326,7 +326,7 @@ TEST_F(Queues, a_gpu_that_is_lost_in_a_campaign_is_tried_three_times_and_the_ser
   for (const auto& [name, value] : lost) ::unsetenv(name.c_str());
   const json campaign{{"sweeps", {sweep_of_shift(service, "rows=1 cols=33")}}};
   ASSERT_EQ(service.post("/v1/campaigns", campaign.dump()).status, 202);
-  // What is reported wakes the tuner, which else waits for a lost device to come back.
+  // A report wakes the tuner, which otherwise waits for a lost device.
   const auto is_over = [&] {
     EXPECT_EQ(service.post("/v1/misses", misses({"shift{rows=1,cols=33}"})).status, 200);
     return state_of(service, 1) == "failed";
@@ -345,7 +345,7 @@ TEST_F(Queues, a_clock_that_is_set_back_repeats_and_holds_up_nothing) {
     ASSERT_EQ(service.post("/v1/misses", body, "Idempotency-Key: a\r\n").status, 200);
     const json campaign{{"sweeps", {sweep_of_shift(service, "rows=1 cols=33")}}, {"devices", {"cpu"}}};
     ASSERT_TRUE(app::submit_campaign(settings.place, app::tuning_devices({"cpu"}), campaign.dump(), {}));
-    // All of it came when the clock was a lifetime ahead.
+    // Reported when the clock was decades ahead.
     OtherProgram database(cache());
     database.exec("UPDATE misses SET first_at = 4102444800, last_at = 4102444800");
     database.exec("UPDATE idempotency_keys SET answered_at = 4102444800");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the service answers of a cache.
+// The service's answers about a cache.
 #include "cache/store/store.hpp"
 #include "cache/store/whole_file.hpp"
 #include "tests/cli/demo_cache.hpp"
@@ -36,7 +36,7 @@ TEST_F(Reading, answers_the_very_bytes_that_the_command_line_prints) {
     EXPECT_EQ(answer.headers.at("content-type"), "application/json");
     EXPECT_EQ(answer.body, printed.out) << target << printed.err;
     EXPECT_GT(answer.body.size(), 20U) << target;
-    // Once more, from what was kept.
+    // Once more, from the kept answer.
     EXPECT_EQ(service.get(target).body, printed.out) << target;
   }
 }
@@ -106,7 +106,7 @@ TEST_F(Reading, head_has_the_header_of_get_and_no_body) {
   EXPECT_EQ(head->status, 200);
   EXPECT_EQ(head->headers.at("content-length"), std::to_string(whole.body.size()));
   EXPECT_EQ(head->headers.at("etag"), whole.headers.at("etag"));
-  // What follows on the connection is the next answer, and no body.
+  // The next answer follows on the connection, without a body between.
   client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_EQ(client.read().value_or(HttpAnswer{}).status, 200);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program.
+// The verb `serve`.
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -50,7 +50,7 @@ TEST_F(ServeVerb, serves_until_control_c_and_tells_systemd) {
 }
 
 TEST_F(ServeVerb, ends_in_time_though_a_request_is_at_work) {
-  // A definition that nobody ever writes: whoever reads it waits.
+  // A pipe as definition, without a writer: its reader blocks.
   const std::filesystem::path op = folder / "ops" / "slow";
   std::filesystem::create_directories(op);
   ASSERT_EQ(::mkfifo((op / "slow.toml").c_str(), 0600), 0);

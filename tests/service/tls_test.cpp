@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TLS of the service and of who asks it.
+// TLS of the service and of its clients.
 #include <fmt/format.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -20,7 +20,7 @@
 namespace tilewright::testing {
 namespace {
 
-/// A certificate of 127.0.0.1, signed by itself, and its key, in one file.
+/// Makes a self-signed certificate of 127.0.0.1 and its key, in one file.
 void make_certificate(const std::filesystem::path& file, const char* name = "IP:127.0.0.1") {
   EVP_PKEY* made = nullptr;
   EVP_PKEY_CTX* const context = EVP_PKEY_CTX_new_id(EVP_PKEY_EC, nullptr);

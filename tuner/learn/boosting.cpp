@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kBins = LossModel::kMostCuts + 1;
 
-/// Half-way between neighbours where there are few values, else such that as many rows lie between any two.
+/// Cuts half-way between neighbours if there are few distinct values, else at quantiles.
 std::vector<float> cuts_of(std::vector<float> values) {
   std::ranges::sort(values);
   std::vector<float> distinct = values;
@@ -37,7 +37,7 @@ std::vector<float> cuts_of(std::vector<float> values) {
   return cuts;
 }
 
-/// Of the rows of a leaf that have one bin of a feature.
+/// Sums over a leaf's rows in one bin of a feature.
 struct Bin {
   float gradient = 0;
   float weight = 0;
@@ -80,12 +80,12 @@ class Trees {
     }
     contents_.mean = weight > 0 ? static_cast<float>(sum / weight) : 0;
     for (const float target : rows_.targets) rest_.push_back(target - contents_.mean);
-    // Where all features are the same everywhere, nothing can be halved.
     const std::size_t parts = rows_.groups.empty() ? 1 : std::max<std::size_t>(1, settings_.parts);
-    // Where all are one part, none is ever out.
+    // With a single part no row is left out.
     part_.assign(rows_.count(), 1);
     for (std::size_t i = 0; i < rows_.count() && parts > 1; ++i) part_[i] = rows_.groups[i] % parts;
     std::size_t in_vain = 0;
+    // If no feature varies, there is no split.
     for (int tree = 0; tree < settings_.trees && !varying_.empty() && in_vain < parts; ++tree) {
       out_ = static_cast<std::size_t>(tree) % parts;
       in_vain = grow_one() ? 0 : in_vain + 1;
@@ -99,7 +99,7 @@ class Trees {
     std::vector<Bin> histogram;
     double gradient = 0, weight = 0;
     Split best;
-    /// Of a tree that is grown: where it was split, and into which.
+    /// Indices of its two halves, once it is split by `feature` and `cut`.
     std::optional<std::pair<std::size_t, std::size_t>> parts{};
     std::size_t feature = 0, cut = 0;
     double value = 0;
@@ -111,7 +111,7 @@ class Trees {
 
   std::vector<Bin> histogram_of(const Leaf& leaf) {
     std::vector<Bin> histogram;
-    // Those of the last tree: memory that is new for each leaf costs more than what is done in it.
+    // Reuses histograms of the last tree: allocating one costs more than filling it.
     if (!unused_.empty()) {
       histogram = std::move(unused_.back());
       unused_.pop_back();
@@ -133,7 +133,7 @@ class Trees {
     return histogram;
   }
 
-  /// Where the leaf is best halved, and its sums.
+  /// Sets the leaf's sums and best split.
   void judge(Leaf& leaf) const {
     leaf.gradient = leaf.weight = 0;
     std::size_t rows = 0;
@@ -201,7 +201,7 @@ class Trees {
     low.begin = leaves[at].begin;
     low.end = high.begin = static_cast<std::size_t>(middle - order_.begin());
     high.end = leaves[at].end;
-    // The greater part has what the smaller leaves.
+    // The greater half's histogram is the parent's less the smaller's.
     const bool is_low_smaller = low.end - low.begin <= high.end - high.begin;
     Leaf& smaller = is_low_smaller ? low : high;
     Leaf& greater = is_low_smaller ? high : low;
@@ -222,7 +222,7 @@ class Trees {
     leaves.push_back(std::move(high));
   }
 
-  /// A leaf's value becomes a whole number of units, of which 15 bits reach the greatest.
+  /// Writes leaf values as multiples of a unit that makes the greatest fit 15 bits.
   void write() {
     double greatest = 0;
     for (const std::vector<Leaf>& tree : trees_) {
@@ -256,16 +256,15 @@ class Trees {
   const BoostingRows& rows_;
   const BoostingSettings& settings_;
   LossModel::Contents& contents_;
-  /// Features that are not the same everywhere, and row by row the bins of these.
+  /// The features that vary, and their bins, row by row.
   std::vector<std::size_t> varying_;
   std::vector<std::uint8_t> bins_;
-  /// What the trees so far leave of each row's target.
+  /// Each row's residual after the trees so far.
   std::vector<float> rest_;
-  /// Of the groups, the part of each row, and that which the tree does not learn from: what it explains there, the next
-  /// need not.
+  /// Each row's part of the groups, and the part that the current tree leaves out. Left-out residuals are updated, too.
   std::vector<std::size_t> part_;
   std::size_t out_ = 0;
-  /// All rows, those of a leaf together.
+  /// All rows; each leaf's are contiguous.
   std::vector<std::uint32_t> order_;
   std::vector<std::vector<Leaf>> trees_;
   std::vector<std::vector<Bin>> unused_;

@@ -8,15 +8,15 @@
 namespace tilewright {
 namespace {
 
-/// Two of three lengths are a multiple of this where they are long.
+/// Two of three lengths from kLong on are multiples of this.
 constexpr std::int64_t kUsualMultiple = 8;
 constexpr std::int64_t kLong = 64;
 
-/// Where each dim's sequence begins, as a share of its range; 0 for the seed 0.
+/// The start of each dim's sequence, as a share of its range; 0 for seed 0.
 std::vector<double> offsets(std::size_t dims, std::uint64_t seed) {
   std::vector<double> all(dims, 0);
   if (seed == 0) return all;
-  // Its numbers are the same everywhere, which is not so of the standard's distributions.
+  // The engine's numbers are the same on all platforms, unlike those of standard distributions.
   std::mt19937_64 engine(seed);
   for (double& offset : all) offset = static_cast<double>(engine() >> 11) / static_cast<double>(std::uint64_t{1} << 53);
   return all;
@@ -27,11 +27,11 @@ std::vector<double> offsets(std::size_t dims, std::uint64_t seed) {
 std::vector<ShapeDims> draw_shapes(const std::vector<ShapeDims>& tuned, std::size_t count, double beyond,
                                    std::uint64_t seed) {
   const std::size_t size = tuned.front().size();
-  // The recurrence of the generalised golden ratio.
+  // The recurrence of the generalised golden ratio (the R sequence of M. Roberts, 2018).
   double golden = 2;
   for (int i = 0; i < 32; ++i) golden = std::pow(1 + golden, 1 / static_cast<double>(size + 1));
   const std::vector<double> begin = offsets(size, seed);
-  // One length is a multiple whatever another is: a kernel may be for rows of either alignment.
+  // Drawn for each length on its own: a kernel may need rows of either alignment.
   std::mt19937_64 usual(seed);
   std::vector<ShapeDims> drawn;
   for (std::size_t i = 0; i < count; ++i) {

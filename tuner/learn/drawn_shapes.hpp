@@ -8,20 +8,20 @@
 #include "cache/model/interface.hpp"
 #include "cache/predict/nearest.hpp"
 
-/// Shapes between and around those that were tuned: what spares (spares.hpp) are chosen for, and what regret judges.
-/// Pure.
+/// Shapes between and around the tuned ones: spares (spares.hpp) are chosen for them, and regret judges them. Pure
+/// functions, for any thread.
 namespace tilewright {
 
-/// Spread evenly over the logarithms of the lengths, from `beyond` times below the shortest of a dim that was tuned to
-/// as much above the longest; two of three long lengths are multiples of 8, as most that applications have are. The
-/// same `seed` gives the same shapes, and more of them begin with those of fewer. `tuned` holds one at least.
+/// Shapes spread evenly over the logarithms of the lengths, from the shortest tuned length of a dim over `beyond` to
+/// `beyond` times the longest. Two of three long lengths are multiples of 8, like most lengths of applications. The
+/// same `seed` gives the same shapes; a larger `count` only appends. `tuned` is not empty.
 [[nodiscard]] std::vector<ShapeDims> draw_shapes(const std::vector<ShapeDims>& tuned, std::size_t count, double beyond,
                                                  std::uint64_t seed = 0);
 
 [[nodiscard]] Problem problem_of(const OpInterface& interface, const OpSpec& spec, const ShapeDims& shape);
-/// The number of dims that have the same length in both.
+/// The number of dims of equal length.
 [[nodiscard]] std::size_t dims_in_common(const ShapeDims& a, const ShapeDims& b);
-/// Some of these have a length in common.
+/// Whether any dim has equal length.
 [[nodiscard]] bool shares_a_dim(const ShapeDims& a, const ShapeDims& b);
 
 }  // namespace tilewright

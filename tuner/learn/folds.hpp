@@ -10,22 +10,22 @@
 
 namespace tilewright {
 
-/// The folds of a cross-validation. Learning is too slow to repeat it for each judged shape, so shapes share folds: a
-/// fold's shapes are judged by what was learned without all that any of them leaves out. Shapes that leave out the same
-/// share a fold while it stays small; the others are spread, neighbours apart.
+/// The folds of a cross-validation. Learning is too slow to repeat it for each judged shape, so shapes share folds: the
+/// model of a fold is learned without all shapes that any shape of the fold leaves out. Shapes that leave out the same
+/// share a fold while it stays small; others are spread. Immutable, for any thread.
 class Folds {
  public:
   using LeavesOut = std::function<bool(const ShapeDims& other)>;
 
-  /// At most `most` folds, and one where nothing is judged. `leaves_out` tells of a judged shape which of `tuned`, all
-  /// that is learned from, it leaves out.
+  /// Makes at most `most` folds, and one if `judged` is empty. `tuned`: all shapes to learn from. `leaves_out` returns
+  /// for a judged shape whether it leaves out a tuned one.
   Folds(const std::vector<ShapeDims>& judged, const std::vector<ShapeDims>& tuned,
         const std::function<LeavesOut(const ShapeDims& shape)>& leaves_out, std::size_t most);
 
   [[nodiscard]] std::size_t count() const noexcept { return left_out_.size(); }
   /// The fold of judged[at].
   [[nodiscard]] std::size_t of(std::size_t at) const { return fold_of_.at(at); }
-  /// The shapes that a fold is judged without.
+  /// The shapes that the fold's model is learned without.
   [[nodiscard]] const std::set<ShapeDims>& left_out(std::size_t fold) const { return left_out_.at(fold); }
 
  private:

@@ -17,7 +17,7 @@
 namespace tilewright {
 namespace {
 
-/// Slowness, as a natural logarithm, over which the weight of a trial falls to 1/e.
+/// The loss at which a trial's weight has fallen to 1/e.
 constexpr double kInterest = 0.5;
 
 using Specs = std::vector<const SpecSummary*>;
@@ -28,7 +28,7 @@ void for_each_config(const Specs& known, const std::function<void(const ConfigSu
   }
 }
 
-/// In which attributes these differ, and whether in their dtype.
+/// The attributes in which the specs differ, and "dtype" if they differ in it.
 std::vector<std::string> differing(const Specs& known) {
   std::vector<std::string> names;
   if (known.empty()) return names;
@@ -45,8 +45,8 @@ std::vector<std::string> differing(const Specs& known) {
   return names;
 }
 
-/// Of what teaches; but with the implementations of all: the model serves those that do not teach, too, and their
-/// winners are to be weighed with the others.
+/// The features of the teaching specs `known`, with the implementations of all: the model serves all specs, and must
+/// rank their winners, too.
 FeatureSpace space_of(const Specs& known, const Specs& all, std::size_t dims, const RecipeOf& recipe_of) {
   std::set<std::pair<std::string, std::string>> implementations;  // name and hash
   std::set<std::string> parameters;
@@ -65,8 +65,8 @@ FeatureSpace space_of(const Specs& known, const Specs& all, std::size_t dims, co
   return space;
 }
 
-/// Those that were timed at a shape, the base among them: it is at each, and may be the best of a small one. Each once,
-/// by text and hash of the implementation.
+/// The configs timed at a shape, by text and implementation hash. The base is among them: it may be the best of a small
+/// shape.
 std::map<std::pair<std::string, std::string>, const ConfigSummary*> timed_at(const ShapeSummary& shape) {
   std::map<std::pair<std::string, std::string>, const ConfigSummary*> timed;
   for (const ConfigSummary& each : shape.configs) {
@@ -76,7 +76,7 @@ std::map<std::pair<std::string, std::string>, const ConfigSummary*> timed_at(con
   return timed;
 }
 
-/// Those that were timed and may be thought of elsewhere: they went wrong in none of all specs.
+/// The configs that the model may propose: timed in a teaching spec, and neither a base nor failed in any spec.
 std::vector<LossModel::Known> configs_of(const Specs& known, const Specs& all, const FeatureSpace& space) {
   ByConfig<bool> refused;
   for_each_config(all, [&](const ConfigSummary& each) {
@@ -94,7 +94,7 @@ std::vector<LossModel::Known> configs_of(const Specs& known, const Specs& all, c
   return configs;
 }
 
-/// Those of which more than winners is known that could be launched today.
+/// The specs with enough trials of configs that can be planned today.
 Specs teaching(const OpInterface& interface, const DeviceFacts& device, const Specs& all, const RecipeOf& recipe_of) {
   const auto is_row = [&](const ConfigSummary& each, const Problem& problem) {
     const ImplementationRecipe& recipe = recipe_of(each.id.implementation_hash);
@@ -117,7 +117,7 @@ Specs teaching(const OpInterface& interface, const DeviceFacts& device, const Sp
   return specs;
 }
 
-/// The shapes of a spec in an order of their own, so that a cache that was filled in another one teaches the same.
+/// The shapes of a spec, sorted, so that the order in which a cache was filled does not matter.
 std::vector<const ShapeSummary*> in_order(const SpecSummary& spec) {
   std::vector<const ShapeSummary*> shapes;
   for (const ShapeSummary& shape : spec.shapes) shapes.push_back(&shape);
@@ -139,7 +139,7 @@ std::optional<LossModel> learn(const OpInterface& interface, const DeviceFacts& 
   for (const SpecSummary* const spec : known) parts.shapes += spec->shapes.size();
   if (parts.shapes < kFewestShapesToLearn) return std::nullopt;
   parts.space = space_of(known, all, interface.dims.size(), recipe_of);
-  // More numbers than nodes have room for: no op of ours is near it.
+  // More features than a node's byte can number; no shipped op comes near.
   if (parts.space.count() >= LossModel::kLeaf) return std::nullopt;
   BoostingRows rows{.features = parts.space.count()};
   std::size_t group = 0;

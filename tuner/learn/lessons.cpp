@@ -10,7 +10,7 @@
 namespace tilewright {
 namespace {
 
-/// Nothing where the op has no such dtype.
+/// The op's spec for a teacher's, or nullopt if the op lacks the dtype.
 std::optional<OpSpec> spec_of(const OpInterface& interface, const OpSpec& taught) {
   if (std::ranges::find(interface.dtypes, taught.dtype) == interface.dtypes.end()) return std::nullopt;
   OpSpec spec{interface.op, taught.dtype, {}};
@@ -22,7 +22,7 @@ std::optional<OpSpec> spec_of(const OpInterface& interface, const OpSpec& taught
   return spec;
 }
 
-/// Nothing where a parameter has no value.
+/// The learner's config for a teacher's, or nullopt if a parameter has no value.
 std::optional<Config> config_of(const Config& taught, const Learner& learner, const Teacher& teacher,
                                 const ProblemScope& scope) {
   Config config{taught.implementation, {}};
@@ -55,7 +55,7 @@ std::optional<ShapeSummary> shape_of(const ShapeSummary& taught, const Problem& 
     lesson.id = {learner->second.hash, *std::move(config)};
     lesson.median_ns = each.median_ns;
   }
-  // One alone tells nothing of others.
+  // A single config shows no difference.
   return shape.configs.size() < 2 ? std::nullopt : std::optional(std::move(shape));
 }
 

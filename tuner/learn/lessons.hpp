@@ -13,22 +13,22 @@
 #include "cache/store/store.hpp"
 #include "tuner/learn/spec_summaries.hpp"
 
-/// Lessons from the trials of another op: a product with an epilogue is nearly as fast as the product, so that
-/// thousands of the product's trials tell which tiles are good where. They are learned from and serve nobody.
+/// Lessons from the trials of another op: a product with an epilogue is nearly as fast as the product, so thousands of
+/// the product's trials show which tiles are good where. They train a model and are not proposed. Reads the store.
 namespace tilewright {
 
-/// An op that teaches. Formulas see its dims, its attributes and `dtype`.
+/// An op that teaches. Its formulas see its own dims, attributes and `dtype`.
 struct Teacher {
   std::string op;
-  /// Nothing: all its problems teach.
+  /// The problems that teach; unset: all.
   std::optional<Formula> when{};
-  /// The dims of the op that learns, in its order.
+  /// The learning op's dims, in its order.
   std::vector<Formula> dims{};
-  /// Formulas of parameters that the other op's configs lack.
+  /// Values of parameters that the teacher's configs lack.
   std::map<std::string, Formula> parameters{};
 };
 
-/// An implementation that learns, from those of its name.
+/// An implementation that learns from the teacher's implementation of the same name.
 struct Learner {
   std::string hash;
   std::vector<std::string> parameters;
@@ -39,9 +39,9 @@ struct Lessons {
   std::map<std::string, Learner> learners{};
 };
 
-/// The teachers' tuned problems in the cache as problems of the op: of the same dtype, attributes by their names, or
-/// the op's first value where it has none such; of each the timed configs that can be said in the op's parameters.
-/// Throws DefinitionError for a formula that cannot be evaluated.
+/// The teachers' tuned problems as problems of the op: of the same dtype, with attributes of the same name and value,
+/// or else the op's first value. Each has the timed configs that fit the op's parameters. Throws DefinitionError if a
+/// formula cannot be evaluated.
 [[nodiscard]] std::vector<SpecSummary> lessons_of(const Store& store, const OpInterface& interface,
                                                   const DeviceFacts& device, MeasureMode mode, const Lessons& lessons);
 

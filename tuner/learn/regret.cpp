@@ -19,17 +19,16 @@
 namespace tilewright {
 namespace {
 
-/// Something is learned so often at most, each time without a part of the shapes: that takes seconds of a core.
+/// The most models learned without a part of the shapes; each takes a core seconds.
 constexpr std::size_t kFolds = 32;
 
-/// A cache as it would be without some shapes; with spares, and as an export of it would be, where wanted.
+/// A cache without some of its shapes, optionally with added spares, or as its export.
 class Without final : public WinnerSource {
  public:
   using LeavesOut = std::function<bool(const ShapeDims& shape)>;
   Without(const Store& store, LeavesOut leaves_out) : store_(store), leaves_out_(std::move(leaves_out)) {}
 
-  /// From now on this was learned, of what is left; of `serving` all that is winner or spare in the whole cache, which
-  /// must stay.
+  /// Sets the model learned from the rest. `serving`: TrainingSet::serving() of the whole cache; must outlive this.
   void teach(std::shared_ptr<const LossModel> model, const std::vector<ShapeSummary>& serving) {
     model_ = std::move(model);
     serving_ = &serving;
@@ -39,7 +38,7 @@ class Without final : public WinnerSource {
     for (const Spare& spare : spares) spares_[spare.home].push_back(spare);
     learned_.reset();
   }
-  /// From now on nothing has a binary but winners and spares.
+  /// Leaves binaries to winners and spares only.
   void become_export(const ProblemKey& key, MeasureMode mode) {
     for (const ShapeSummary& shape : known_shapes(key, mode, tuned_shapes(key, mode))) {
       for (const ConfigSummary& each : shape.configs) {
@@ -66,7 +65,7 @@ class Without final : public WinnerSource {
     if (leaves_out_(shape_of(key.problem))) return std::nullopt;
     return store_.winner_of(key, mode, role);
   }
-  /// The base is one config for all shapes: that the newest is of this very shape does not matter.
+  /// The base is the same config at all shapes, so the newest may be of a left-out shape.
   [[nodiscard]] std::optional<WinnerRow> newest_of_spec(const ProblemKey& key, MeasureMode mode,
                                                         WinnerRole role) const override {
     return store_.newest_of_spec(key, mode, role);
@@ -106,7 +105,7 @@ class Without final : public WinnerSource {
   [[nodiscard]] std::optional<WinnerRow> timed(const ProblemKey& key, MeasureMode mode,
                                                const ConfigId& config) const override {
     if (auto row = store_.timed(key, mode, config)) return row;
-    // A spare: as what is known of the base, but that it is another config, and was not timed.
+    // A spare: the newest best row, with the spare's config and without a timing.
     auto row = store_.newest_of_spec(key, mode, WinnerRole::best);
     if (!row) return row;
     row->implementation_hash = config.implementation_hash;
@@ -135,11 +134,11 @@ class Without final : public WinnerSource {
   std::shared_ptr<const LossModel> model_;
   const std::vector<ShapeSummary>* serving_ = nullptr;
   mutable std::shared_ptr<const Learned> learned_;
-  /// Empty: all.
+  /// The configs with a binary; empty: no limit.
   ConfigIds exported_;
 };
 
-/// Values of the space as far as the store knows it; of each implementation the source in use alone.
+/// The parameter values that the store has seen, of implementations in use.
 SpaceValues values_in_use(const Store& store, const std::vector<ShapeSummary>& known,
                           const std::string& interface_hash) {
   SpaceValues values = values_seen(store, known);
@@ -148,7 +147,7 @@ SpaceValues values_in_use(const Store& store, const std::vector<ShapeSummary>& k
   return values;
 }
 
-/// What was nearly the best somewhere, and whether all of it is kept: then who prepares the rest keeps as much.
+/// The configs that were nearly the best somewhere, and whether the cache keeps all of them: then the rest would, too.
 struct Nearly {
   Nearly(const std::vector<ShapeSummary>& known, const SpaceValues& space, const ConfigIds& failed)
       : best(nearly_best(known, space, failed)), is_all_kept(not_kept(best, known).empty()) {}
@@ -156,8 +155,8 @@ struct Nearly {
   bool is_all_kept;
 };
 
-/// Spares of shapes that are left out, where they still would be: at the nearest of those that are left; but what is
-/// kept since it was nearly the best of a left-out shape, or its winner, only at another where it was.
+/// The left-out shapes' spares that the rest would still have, each at its nearest remaining shape. A spare or winner
+/// that was nearly the best at a left-out shape stays only at a remaining shape where it was so, too.
 std::vector<Spare> spares_that_stay(const std::vector<ShapeSummary>& known, const Nearly& nearly,
                                     const Without::LeavesOut& leaves_out, const std::vector<ShapeDims>& left) {
   std::vector<Spare> stay;
@@ -169,7 +168,7 @@ std::vector<Spare> spares_that_stay(const std::vector<ShapeSummary>& known, cons
       if (!each.is_spare && !is_winner) continue;
       const auto found = nearly.best.find(each.id);
       const bool was_nearly = found != nearly.best.end();
-      // Not of the first of them alone: which one that is changes with what is timed since it is kept.
+      // Any of its shapes counts: later timings change which one is first.
       const bool was_here = was_nearly && std::ranges::find(found->second, shape.dims) != found->second.end();
       if (each.is_spare && !was_here) {
         stay.push_back({each.id, {}, nearest_shapes(left, shape.dims, 1).front()});
@@ -194,7 +193,7 @@ ProblemKey key_of_ones(const OpInterface& interface, const OpSpec& spec, const D
   return key;
 }
 
-/// Judges shapes of one spec, each by what serves it from the rest of the store. All that it is given must outlive it.
+/// Judges shapes of one spec, each by the config that the rest of the store serves. Its arguments must outlive it.
 class Judge {
  public:
   Judge(const Store& store, const OpInterface& interface, const OpSpec& spec, const DeviceFacts& device,
@@ -213,7 +212,7 @@ class Judge {
         failed_somewhere_(store.failed_configs(key_, mode)),
         nearly_(training_set_.known(), values_, failed_somewhere_) {}
 
-  /// In the order of the shapes, but for those whose winner nobody knows.
+  /// The regrets in the order of the shapes, without shapes whose winner is unknown.
   std::vector<Regret> all() {
     std::vector<Regret> found;
     for (std::size_t at = 0; at < judged_.size(); ++at) {
@@ -224,7 +223,7 @@ class Judge {
   }
 
  private:
-  /// Of judged_[at], whose dims the key then has.
+  /// The regret of judged_[at]. Sets the dims of key_.
   std::optional<Regret> judge(std::size_t at) {
     const ShapeDims& shape = judged_[at];
     for (std::size_t d = 0; d < shape.size(); ++d) key_.problem.dims[d].second = shape[d];
@@ -248,7 +247,7 @@ class Judge {
     return regret;
   }
 
-  /// What the judged shape is judged without.
+  /// The shapes that the judged shape leaves out.
   Without::LeavesOut leaves_out(const ShapeDims& shape, bool is_tuned) const {
     if (setting_.only_from) return [this](const ShapeDims& other) { return !setting_.only_from(other); };
     if (!is_tuned) return [](const ShapeDims&) { return false; };
@@ -256,7 +255,7 @@ class Judge {
     return [&shape](const ShapeDims& other) { return shares_a_dim(other, shape); };
   }
 
-  /// Learned when it is first asked for.
+  /// Learns the models of all folds on the first call.
   const std::shared_ptr<const LossModel>& model_without_fold_of(std::size_t at) {
     if (!folds_) {
       const auto left_out_by = [this](const ShapeDims& shape) { return leaves_out(shape, true); };
@@ -266,13 +265,13 @@ class Judge {
     return models_[folds_->of(at)];
   }
 
-  /// The spares that the rest would have, and those that are chosen from it.
+  /// Adds the spares that the rest would still have, and those chosen from it.
   void add_spares(Without& rest, const ShapeDims& shape, bool is_tuned) {
     if (!setting_.only_from) {
       rest.keep(spares_that_stay(training_set_.known(), nearly_, leaves_out(shape, is_tuned),
                                  rest.tuned_shapes(key_, mode_)));
     }
-    // The same rest for all of these: the same spares.
+    // All such shapes have the same rest, hence the same spares.
     const bool is_same_rest = setting_.only_from || !is_tuned;
     std::vector<Spare>& spares = is_same_rest ? shared_ : own_;
     if (!is_same_rest || shared_.empty()) {
@@ -281,17 +280,17 @@ class Judge {
     rest.keep(spares);
   }
 
-  /// By the rest.
+  /// Fills in what the rest serves.
   void serve(const Without& rest, Regret& regret) const {
     ProblemQuery query{key_.problem, key_.interface_hash, device_};
     Needs needs;
     if (setting_.servers == Servers::compiled) {
-      // Whatever is wanted counts as compiled.
+      // Each requested config counts as compiled.
       query.with_compiles = true;
       needs.compiled = [](const PlannedWinner&) { return std::optional<std::string>("compiled"); };
     }
     const Chosen chosen = choose(rest, interface_, query, needs);
-    // What gives way when it is served would be told of here as a loss.
+    // Serving skips unreadable parts; here that would show as a loss.
     if (!chosen.unread.empty()) {
       throw CacheError(fmt::format("cannot tell what {} would lose: {}", key_.problem.key(), chosen.unread));
     }
@@ -314,12 +313,12 @@ class Judge {
   const DeviceFacts& device_;
   MeasureMode mode_;
   const RegretSetting& setting_;
-  /// Of the shape that is judged.
+  /// Its dims are those of the shape being judged.
   ProblemKey key_;
   std::vector<ShapeDims> tuned_;
   const std::vector<ShapeDims>& judged_;
   TrainingSet training_set_;
-  /// Of the space, not of what was timed: a definition has them all.
+  /// From all shapes, left-out ones included: a definition has all values.
   SpaceValues values_;
   ConfigIds failed_somewhere_;
   Nearly nearly_;
@@ -330,7 +329,7 @@ class Judge {
 
 int region_of(std::int64_t value) { return static_cast<int>(std::log2(static_cast<double>(value)) / 4 + 1e-9); }
 
-/// Half-way by logarithms; a multiple of 8 where both are.
+/// The geometric mean; a multiple of 8 if both are.
 std::int64_t between(std::int64_t a, std::int64_t b) {
   const double middle = std::sqrt(static_cast<double>(a) * static_cast<double>(b));
   const std::int64_t step = a % 8 == 0 && b % 8 == 0 ? 8 : 1;

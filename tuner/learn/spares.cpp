@@ -19,19 +19,18 @@
 namespace tilewright {
 namespace {
 
-/// Shapes drawn for each spare, so that no range of a dim is without one; and their bounds.
+/// Shapes drawn for each spare, and the bounds of their number.
 constexpr std::size_t kShapesEach = 8;
 constexpr std::size_t kFewestShapes = 64;
 constexpr std::size_t kMostShapes = 16384;
-/// One of so many reaches beyond those that were tuned, so far: applications ask for few such.
+/// One in kOneAroundOf shapes may lie beyond the tuned range, by a factor kBeyond: applications use few such shapes.
 constexpr std::size_t kOneAroundOf = 4;
 constexpr double kBeyond = 4;
 constexpr std::uint64_t kSeedAround = 1;
-/// What a shape loses at least that nothing serves but the base: it was not chosen for that shape, however good it is
-/// elsewhere.
+/// The least loss of a shape that only the base serves: the base was not chosen for it.
 const double kUnserved = std::log(2.0);
 
-/// What the base loses where it was timed, on average.
+/// The mean loss of the base at the shapes where it was timed.
 double loss_of_base(const std::vector<ShapeSummary>& shapes) {
   double sum = 0;
   std::size_t count = 0;
@@ -110,13 +109,13 @@ class Choosing {
     ImplementationRecipe recipe;
     SeenValues values;
   };
-  /// Of one candidate at one drawn shape.
+  /// The predicted loss of a candidate at a drawn shape.
   struct Expected {
     std::size_t candidate = 0;
     double loss = 0;
   };
 
-  /// Empty of what the space does not have any more.
+  /// An empty recipe if the space no longer has the implementation.
   const ImplementationRecipe& recipe(const std::string& hash) const {
     static const ImplementationRecipe kNone;
     const auto found = std::ranges::find(implementations_, hash, &Known::hash);
@@ -128,8 +127,7 @@ class Choosing {
     if ((each.role || each.is_spare) && !each.id.config.specialised()) kept_.insert(each.id);
   }
 
-  /// What every config that could be launched for a shape is expected to lose there: by what was learned, or else by
-  /// the nearest shapes.
+  /// Predicts the loss of each launchable config at a shape: by the learned model, or else by the nearest shapes.
   void expect(const std::vector<ShapeDims>& tuned, const ShapeDims& shape) {
     expected_.emplace_back();
     loss_.push_back(unserved_);
@@ -168,7 +166,7 @@ class Choosing {
     return configs;
   }
 
-  /// Of the shape that is judged last.
+  /// Notes the losses at the newest shape of expected_.
   void note_expected(const std::vector<ConfigId>& configs, const Predictor& predictor) {
     std::vector<const ConfigId*> asked;
     for (const ConfigId& config : configs) asked.push_back(&config);
@@ -243,19 +241,19 @@ class Choosing {
   MeasureMode mode_;
   const SpaceValues& space_;
   const ConfigIds& failed_;
-  /// Of a shape that nothing serves but the base.
+  /// The loss of a shape that only the base serves.
   double unserved_ = kUnserved;
-  /// Null: nothing was.
+  /// Null if nothing was learned.
   std::shared_ptr<const Learned> learned_;
   std::vector<Known> implementations_;
   std::map<ShapeDims, ShapeSummary> known_;
-  /// That nobody keeps.
+  /// Without winners and spares.
   NearlyBest nearly_best_;
-  /// Bases, and what failed somewhere.
+  /// Bases, and configs that failed somewhere.
   ConfigIds refused_;
-  /// What needs no spare: it has a binary.
+  /// Winners and spares, which have binaries already.
   ConfigIds kept_;
-  /// Those drawn; for each what is expected of the candidates, and the least loss of what is taken so far.
+  /// The drawn shapes; for each the predicted losses of candidates, and the least loss among configs taken so far.
   std::vector<ShapeDims> shapes_;
   std::vector<std::vector<Expected>> expected_;
   std::vector<double> loss_;

@@ -8,19 +8,19 @@
 #include "cache/model/problem.hpp"
 #include "cache/store/store.hpp"
 
-/// The tuned shapes of an op on a device, by dtype and attributes.
+/// The tuned shapes of an op on a device, by spec. Reads the store.
 namespace tilewright {
 
-/// The shapes of a spec, with what was timed at each.
+/// A spec's shapes, with the configs known at each.
 struct SpecSummary {
   OpSpec spec;
   std::vector<ShapeSummary> shapes;
 };
 
-/// Those that have a best winner, in the order of their texts; of this very interface.
+/// The specs that have a best winner with this interface, sorted by text.
 [[nodiscard]] std::vector<OpSpec> tuned_specs(const Store& store, const OpInterface& interface,
                                               const DeviceFacts& device, MeasureMode mode);
-/// The same with all their tuned shapes.
+/// The same specs, with all their tuned shapes.
 [[nodiscard]] std::vector<SpecSummary> known_specs(const Store& store, const OpInterface& interface,
                                                    const DeviceFacts& device, MeasureMode mode);
 

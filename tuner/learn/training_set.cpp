@@ -21,7 +21,7 @@ TrainingSet::TrainingSet(const Store& store, const OpInterface& interface, const
   all_ = learned->model;
   of_op_ = known_specs(store, interface, device, mode);
   lessons_ = lessons_of(store, interface, device, mode, lessons);
-  // Threads learn from what was read by this one.
+  // Read by this thread, so that learning threads do not touch the store.
   const RecipeOf stored = recipes_of(store);
   const auto read_recipes = [&](const std::vector<SpecSummary>& specs) {
     for (const SpecSummary& spec : specs) {

@@ -13,23 +13,23 @@
 
 namespace tilewright {
 
-/// The known shapes of a spec and the model of its op, and models that are learned without some of the shapes. Reads
-/// the store when it is made alone; all that it is given must outlive it.
+/// A spec's known shapes, its op's model, and models learned without some of the shapes. Only the constructor reads the
+/// store. Interface and device must outlive it.
 class TrainingSet {
  public:
-  /// `tuned`: the shapes of the spec of `key`, of which it takes `known`.
+  /// `tuned`: the shapes of the spec of `key` that known() returns.
   TrainingSet(const Store& store, const OpInterface& interface, const DeviceFacts& device, const ProblemKey& key,
               MeasureMode mode, const std::vector<ShapeDims>& tuned, const Lessons& lessons = {});
 
   [[nodiscard]] const std::vector<ShapeSummary>& known() const noexcept { return known_; }
-  /// Null where the store has learned nothing: then nothing is learned anew either, and the rest is empty.
+  /// The store's model; null if it has none: then serving() is empty and nothing can be learned.
   [[nodiscard]] const std::shared_ptr<const LossModel>& all() const noexcept { return all_; }
-  /// The known shapes, with configs that may serve and those that failed.
+  /// The known shapes, with only winners, spares and failed configs.
   [[nodiscard]] const std::vector<ShapeSummary>& serving() const noexcept { return serving_; }
-  /// All shapes that are learned from, each once, those of the spec first and those of lessons last.
+  /// All shapes to learn from, without repeats: the spec's first, those of lessons last.
   [[nodiscard]] std::vector<ShapeDims> shapes() const;
-  /// Models of the op without each of the folds, learned on all cores; null where too little is left. Throws as
-  /// learn().
+  /// A model for each fold, learned without its left-out shapes, on all cores; null if too few shapes remain. Throws as
+  /// learn() does.
   [[nodiscard]] std::vector<std::shared_ptr<const LossModel>> without_each(const Folds& folds) const;
 
  private:

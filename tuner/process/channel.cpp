@@ -14,7 +14,7 @@
 namespace tilewright {
 namespace {
 
-// Between two questions whether an interrupt has come.
+// The interval at which `interrupted` is asked.
 constexpr std::chrono::milliseconds kPatience{50};
 
 }  // namespace
@@ -23,7 +23,7 @@ bool Channel::send(const Message& message) const { return send(message, std::nul
 
 Channel::Received Channel::send(const Message& message, std::optional<Clock::time_point> deadline,
                                 const std::function<bool()>& interrupted) const {
-  // The length goes with the message, so that whoever waits for it wakes once.
+  // Length and message go out in one send, so that the receiver wakes once.
   std::uint64_t length = 0;
   std::string bytes(sizeof length, '\0');
   Message::to_cbor(message, bytes);

@@ -11,21 +11,20 @@
 #include "cache/base/descriptor.hpp"
 #include "cache/base/error.hpp"
 
-/// One end of a conversation with another process, over a socket. A message is a JSON object in CBOR form, its length
-/// ahead of it: binaries travel as bytes, numbers that are none (NaN) as they are. One thread at each end. The other
-/// process may have been overrun by a kernel: what it sends is bounded and judged.
+/// One end of a socket to another process. A message is a JSON object as CBOR, preceded by its length: binaries travel
+/// as bytes, and NaN is kept. One thread at each end. A kernel may have overwritten the other process's memory, so
+/// received messages are bounded and checked.
 namespace tilewright {
 
 using Message = nlohmann::json;
 
-/// A message lacks what is due, or has it of another kind.
+/// A message lacks a member, or has one of the wrong type.
 class GarbledMessage : public Error {
  public:
   using Error::Error;
 };
 
-/// Runs `read`, which takes a message apart with nlohmann's accessors or with optional's: what they throw becomes
-/// GarbledMessage.
+/// Runs `read`, which decodes a message. Turns exceptions of nlohmann's and optional's accessors into GarbledMessage.
 template <class Read>
 auto understand(Read read) {
   try {
@@ -46,29 +45,28 @@ class Channel {
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
-  /// False when the other end is gone.
+  /// Sends, waiting without limit. Returns false if the other end is closed.
   [[nodiscard]] bool send(const Message& message) const;
 
-  /// The fate of a message, either way.
+  /// The outcome of sending or receiving.
   enum class Received : std::uint8_t {
-    message,      ///< it has passed
-    end,          ///< the other end is gone
-    late,         ///< the deadline came first
-    interrupted,  ///< so did the interrupt
-    garbled,      ///< it was no message; nothing can be received after it
+    message,      ///< it was transferred
+    end,          ///< the other end is closed
+    late,         ///< the deadline passed
+    interrupted,  ///< `interrupted` returned true
+    garbled,      ///< not a message; no more can be received
   };
-  /// Sends to one that may be too busy to listen. A message that did not pass may have done so in part: nothing can be
-  /// sent after it. `interrupted` (may be empty) is asked twenty times a second.
+  /// Sends to a process that may be busy. A failed message may have been sent in part: nothing can be sent after it.
+  /// `interrupted` (may be empty) is asked twenty times a second.
   [[nodiscard]] Received send(const Message& message, std::optional<Clock::time_point> deadline,
                               const std::function<bool()>& interrupted = {}) const;
-  /// Waits for a message.
   [[nodiscard]] Received receive(Message& message, std::optional<Clock::time_point> deadline = std::nullopt,
                                  const std::function<bool()>& interrupted = {}) const;
 
  private:
   [[nodiscard]] Received send(const void* bytes, std::size_t count, std::optional<Clock::time_point> deadline,
                               const std::function<bool()>& interrupted) const;
-  /// Waits until the socket is ready for `events`.
+  /// Waits until poll() reports `events`.
   [[nodiscard]] Received await(short events, std::optional<Clock::time_point> deadline,
                                const std::function<bool()>& interrupted) const;
   [[nodiscard]] Received receive(void* bytes, std::size_t count, std::optional<Clock::time_point> deadline,

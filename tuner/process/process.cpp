@@ -18,7 +18,7 @@
 namespace tilewright {
 namespace {
 
-/// The child's environment: ours, but with messages in English.
+/// This process's environment with LC_ALL=C and without LANGUAGE, for English messages.
 std::vector<char*> english_environment() {
   static char locale[] = "LC_ALL=C";
   std::vector<char*> variables;
@@ -37,8 +37,7 @@ constexpr bool kSanitized = true;
 constexpr bool kSanitized = false;
 #endif
 
-/// The command, by way of a shell that bounds itself and then becomes it: so whatever it starts, however soon, inherits
-/// the bounds.
+/// The command behind a shell that sets its own limits and then executes it, so that all its children inherit them.
 std::vector<std::string> bounded(const std::vector<std::string>& command, const ProcessLimits& limits) {
   std::string bounds;
   if (limits.memory_bytes > 0 && !kSanitized) bounds += fmt::format("ulimit -v {}; ", limits.memory_bytes / 1024);
@@ -49,9 +48,9 @@ std::vector<std::string> bounded(const std::vector<std::string>& command, const 
   return whole;
 }
 
-/// Of this thread, but deaf to Ctrl-Z. A new process is of our group until it has one of its own. Stopped there, before
-/// it has become the program, it would never let go of us, who wait for that and cannot stop meanwhile: the shell would
-/// wait for ever.
+/// This thread's signal mask with SIGTSTP blocked. A new process belongs to this process's group until it has its own.
+/// If Ctrl-Z stopped it before exec, posix_spawn would not return, this process could not stop either, and the user's
+/// shell would hang.
 sigset_t mask_of_children() {
   sigset_t mask;
   pthread_sigmask(SIG_SETMASK, nullptr, &mask);
@@ -61,7 +60,7 @@ sigset_t mask_of_children() {
 
 }  // namespace
 
-// Not /proc/self/exe: in a shell on the way to the program, that is the shell.
+// Not /proc/self/exe: in the shell of bounded(), that is the shell.
 std::string this_program() { return fmt::format("/proc/{}/exe", ::getpid()); }
 
 pid_t start_process(const std::vector<std::string>& asked, const Streams& streams, const std::filesystem::path& folder,

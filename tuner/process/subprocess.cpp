@@ -24,7 +24,7 @@ namespace {
   throw Error(fmt::format("Running {} failed at {}: {}", fmt::join(command, " "), step, std::strerror(error)));
 }
 
-// Between two questions whether an interrupt has come.
+// The interval at which `interrupted` is asked.
 constexpr std::chrono::milliseconds kPatience{50};
 
 int exit_code_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }

@@ -9,22 +9,22 @@
 
 #include "tuner/process/process.hpp"
 
-/// Running another program and collecting what it prints. Any number of threads may do so at once: nothing of this
-/// process changes (no chdir, no signal handler).
+/// Runs another program and collects its output. For any thread: this process's state does not change (no chdir, no
+/// signal handler).
 namespace tilewright {
 
 struct SubprocessResult {
-  /// The exit code; 128 + N when signal N ended it.
+  /// The exit code; 128 + N if signal N ended the program.
   int exit_code = 0;
-  /// The limit was reached, or the interrupt came, and the program with all that it had started was killed.
+  /// The limit or the interrupt was reached: the program and its children were killed.
   bool timed_out = false;
-  /// Standard output and standard error, as they came.
+  /// Standard output and standard error, interleaved.
   std::string output;
 };
 
-/// Runs `command` (the program, looked up on the PATH, and its arguments) in `folder` (empty: where this process is)
-/// with no input, in English (LC_ALL=C). Throws Error when it cannot be started. `limits` are of each of its processes.
-/// When `interrupted` (may be empty; asked often) it is killed as at the limit.
+/// Runs `command` (the program, looked up on the PATH, and its arguments) in `folder` (empty: this process's) without
+/// input, with LC_ALL=C. `limits` apply to each of its processes. It is killed after `limit`, or once `interrupted`
+/// (may be empty; asked twenty times a second) returns true. Throws Error if it cannot be started.
 [[nodiscard]] SubprocessResult run_subprocess(const std::vector<std::string>& command, std::chrono::milliseconds limit,
                                               const std::filesystem::path& folder = {},
                                               const ProcessLimits& limits = {},

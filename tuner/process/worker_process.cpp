@@ -19,7 +19,7 @@
 namespace tilewright {
 namespace {
 
-// A process that was killed ends at once, unless the driver is not done with its kernels.
+// A killed process ends at once, unless the driver still runs its kernels.
 constexpr std::chrono::seconds kPatience{20};
 
 std::array<int, 2> make_sockets(const std::vector<std::string>& command) {
@@ -71,14 +71,14 @@ std::string WorkerProcess::end(const std::function<bool()>& interrupted) {
 }
 
 void end_with(int socket) {
-  // A descriptor of its own: one that the worker closes as it ends in its own time is no end of the other process.
+  // A duplicate: the worker may close its own descriptor, which must not look like the other process's end.
   const int watched = ::fcntl(socket, F_DUPFD_CLOEXEC, 0);
   if (watched < 0) throw Error(fmt::format("Watching the parent's socket failed: {}", std::strerror(errno)));
   std::thread([watched] {
     pollfd closed{watched, POLLRDHUP, 0};
     while (::poll(&closed, 1, -1) <= 0) {
     }
-    // The group is this process's own (start_process), unless something else started it.
+    // start_process made the group for this process; another parent may not have.
     if (::getpgrp() == ::getpid()) ::kill(0, SIGKILL);
     ::_exit(1);
   }).detach();

@@ -12,30 +12,29 @@
 #include "tuner/process/channel.hpp"
 #include "tuner/process/process.hpp"
 
-/// A process that works for this one and may be lost without harm: one that compiles, or one that has a GPU. The two
-/// talk over the socket that is the worker's standard input; when either ends, however it ends, so does the
-/// conversation.
+/// A process that works for this one and may crash without harm, such as a compiler or the owner of a GPU. The two talk
+/// over a socket, the worker's standard input; it closes when either process ends, in whatever way. One thread.
 namespace tilewright {
 
 class WorkerProcess {
  public:
-  /// The stream that it prints to.
+  /// This process's stream that the worker's standard output goes to.
   enum class Output : std::uint8_t { standard_error, standard_output };
-  /// Starts it. Its errors go to this process's standard error. Throws Error.
+  /// Starts the process. Its standard error is this process's. Throws Error.
   explicit WorkerProcess(const std::vector<std::string>& command, const ProcessLimits& limits = {},
                          Output output = Output::standard_error);
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
-  /// Ends the conversation, and waits a while for the process, which then has nothing left to do.
+  /// Closes the socket, waits a second for the process to end, then kills it.
   ~WorkerProcess();
 
   [[nodiscard]] const Channel& channel() const noexcept { return *channel_; }
   [[nodiscard]] pid_t process() const noexcept { return process_; }
-  /// It, and what it started that has no process group of its own.
+  /// Kills the process and its children in the same process group.
   void kill() noexcept;
-  /// Waits for the end of a process that ended the conversation or was killed, and says how that came: "signal 11
-  /// (Segmentation fault)", "exit code 1". One that a driver does not let go of is waited for no longer once
-  /// `interrupted` (may be empty).
+  /// Waits for the end of a process that closed its socket or was killed, and returns the cause: "signal 11
+  /// (Segmentation fault)", "exit code 1". Returns "no end yet" after 20 seconds, or once `interrupted` (may be empty)
+  /// returns true: a driver may hold a killed process.
   [[nodiscard]] std::string end(const std::function<bool()>& interrupted = {});
 
  private:
@@ -47,9 +46,8 @@ class WorkerProcess {
   bool killed_ = false;
 };
 
-/// Makes this worker end, with all that it started, as soon as the other end of its socket is closed, whatever it is
-/// busy with. That socket closes when the other process ends, even by kill -9. The worker may close its own end. Throws
-/// Error.
+/// Makes this worker and its process group end as soon as the other end of its socket closes, as it does when the other
+/// process ends, even by kill -9. The worker may close its own end. Throws Error.
 void end_with(int socket);
 
 }  // namespace tilewright

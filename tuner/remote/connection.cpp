@@ -78,7 +78,7 @@ void Connection::write(std::string_view bytes) { tls_ ? tls_->write(bytes) : sen
 
 bool Connection::is_cancelled() const { return waiting_.cancelled && waiting_.cancelled(); }
 
-// Asked before each transfer, too: where data flow, nothing waits.
+// Also called before each transfer: while data flow, wait() is not reached.
 void Connection::require_going_on() const {
   if (is_cancelled()) throw Unreachable("it was interrupted");
 }

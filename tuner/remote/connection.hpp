@@ -14,13 +14,13 @@
 
 namespace tilewright {
 
-/// A connection of TCP, within TLS once that was begun. Every wait has an end: `patience`, or the moment when
-/// `cancelled` says so. Throws Unreachable for whatever the network does, TimedOut where nothing comes. One thread.
+/// A TCP connection, within TLS after start_tls(). Each wait ends after `patience`, or once `cancelled` returns true.
+/// Throws Unreachable on network errors and cancellation, TimedOut after `patience`. One thread.
 class Connection {
  public:
   struct Waiting {
     std::chrono::milliseconds patience;
-    /// Asked ten times a second.
+    /// Asked ten times a second; true ends the wait.
     std::function<bool()> cancelled;
   };
   Connection(const std::string& host, std::uint16_t port, Waiting waiting);
@@ -28,7 +28,7 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
 
   void start_tls(const std::string& host, const std::optional<std::filesystem::path>& authorities);
-  /// Some bytes, at most `size`; 0 at the end.
+  /// Reads 1 to `size` bytes; returns 0 at the end.
   std::size_t read(char* to, std::size_t size);
   void write(std::string_view bytes);
 

@@ -29,10 +29,10 @@ using boost::system::error_code;
 using Parser = http::response_parser<http::buffer_body>;
 
 constexpr std::size_t kMostHeader = std::size_t{16} << 10;
-/// Of an answer that nobody takes piece by piece.
+/// For answers without a sink.
 constexpr std::size_t kMostBody = std::size_t{8} << 20;
 
-/// A connection as Beast reads one.
+/// A Connection as a SyncReadStream of Beast.
 struct Readable {
   Connection* connection;
 
@@ -82,7 +82,7 @@ struct HttpClient::Impl {
     connection->start_tls(url.host, settings.authorities);
   }
 
-  /// Throws Unreachable, or what `sink` throws.
+  /// Reads one answer. Throws Unreachable, Error if it is no HTTP or too long, and what `sink` throws.
   HttpAnswer read(Parser& parser, const Sink& sink) {
     Readable stream{connection.get()};
     parser.header_limit(kMostHeader);
@@ -129,7 +129,7 @@ struct HttpClient::Impl {
   const ClientSettings settings;
   const std::optional<Url> proxy;
   std::unique_ptr<Connection> connection;
-  /// Of an answer something came.
+  /// Whether an answer's header has arrived.
   bool has_begun = false;
   boost::beast::flat_buffer buffer{kMostHeader + (std::size_t{128} << 10)};
 };
@@ -155,7 +155,7 @@ HttpAnswer HttpClient::ask(const std::string& method, const std::string& path, c
   for (const auto& [name, value] : headers) head += fmt::format("{}: {}\r\n", name, value);
   if (method != "GET" && method != "HEAD") head += fmt::format("Content-Length: {}\r\n", body.size());
   head += "\r\n";
-  // On a connection that was kept it might get lost, and whether it was done nobody would know.
+  // If a kept connection broke, nobody could know whether the service acted on an unrepeatable request.
   const bool is_repeatable =
       method != "POST" || std::ranges::find(headers, "Idempotency-Key", &Headers::value_type::first) != headers.end();
   if (!is_repeatable) impl_->connection.reset();
@@ -175,7 +175,7 @@ HttpAnswer HttpClient::ask(const std::string& method, const std::string& path, c
       throw;
     } catch (const Unreachable&) {
       impl_->connection.reset();
-      // One that was kept may have ended meanwhile.
+      // The server may have closed a kept connection: try once more on a new one.
       if (!is_old || impl_->has_begun || (impl_->settings.cancelled && impl_->settings.cancelled())) throw;
     } catch (...) {
       impl_->connection.reset();
@@ -189,7 +189,7 @@ std::string refusal_text(const HttpAnswer& answer) {
     try {
       const Decoded problem = decode_json(answer.body);
       return visible_line(fmt::format("{}. {}", problem->value("detail", ""), problem->value("next", "")));
-    } catch (const std::exception&) {  // Its status tells.
+    } catch (const std::exception&) {  // The status is reported instead.
     }
   }
   return fmt::format("it answers {}", answer.status);

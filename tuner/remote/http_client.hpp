@@ -16,18 +16,18 @@
 
 #include "tuner/remote/url.hpp"
 
-/// HTTP/1.1 of a client: one connection, kept between requests, through the proxy that the environment names. Follows
-/// no redirection. The only file that includes Boost.Beast is its source.
+/// An HTTP/1.1 client with one connection, kept between requests, through the environment's proxy. Follows no
+/// redirections. In this folder, only its source includes Boost.Beast. One thread.
 namespace tilewright {
 
 struct ClientSettings {
-  /// Sent as `Authorization: Bearer`; empty: none.
+  /// Sent as `Authorization: Bearer`; empty: no token is sent.
   std::string token{};
-  /// Certificates that are trusted instead of the system's.
+  /// PEM file of certificates to trust instead of the system's.
   std::optional<std::filesystem::path> authorities{};
-  /// The longest wait for anything to come or go.
+  /// The longest wait for the network to send or receive.
   std::chrono::milliseconds patience{30'000};
-  /// Asked while it waits; true ends it with Unreachable.
+  /// Asked during waits; true ends the request with Unreachable.
   std::function<bool()> cancelled{};
 };
 
@@ -37,7 +37,7 @@ struct HttpAnswer {
   std::map<std::string, std::string> headers{};
   std::string body{};
 
-  /// Empty where there is none.
+  /// Empty if the header is absent.
   [[nodiscard]] std::string header(const std::string& name) const {
     const auto found = headers.find(name);
     return found == headers.end() ? "" : found->second;
@@ -47,16 +47,16 @@ struct HttpAnswer {
 class HttpClient {
  public:
   using Headers = std::vector<std::pair<std::string, std::string>>;
-  /// Takes a body piece by piece; the answer has no body, but all else.
+  /// Takes a body piece by piece; `head` is the answer without its body.
   using Sink = std::function<void(const HttpAnswer& head, std::string_view)>;
 
-  /// Connects to nobody yet. Throws UsageError for a token that would go over an open line.
+  /// Does not connect yet. Throws UsageError if a token would be sent without TLS to another machine.
   HttpClient(const Url& url, ClientSettings settings);
   ~HttpClient();
 
   [[nodiscard]] const Url& url() const noexcept;
-  /// `path` is behind the URL's own. `sink`, where it is given, takes the body of a status below 300. Throws
-  /// Unreachable where no whole answer comes, Error for what is no HTTP or too long.
+  /// `path` follows the URL's own path. `sink`, if given, takes the body of an answer below 300. Throws Unreachable if
+  /// no complete answer arrives, Error if the answer is not HTTP or is too long.
   [[nodiscard]] HttpAnswer ask(const std::string& method, const std::string& path, const Headers& headers = {},
                                std::string_view body = {}, const Sink& sink = {});
 
@@ -65,7 +65,7 @@ class HttpClient {
   std::unique_ptr<Impl> impl_;
 };
 
-/// The words of a service's problem+json (docs/service.md), or its status: for the end of an error text.
+/// The texts of a service's problem+json (docs/service.md), or else the status: for the end of an error message.
 [[nodiscard]] std::string refusal_text(const HttpAnswer& answer);
 
 }  // namespace tilewright

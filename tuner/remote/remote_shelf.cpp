@@ -16,10 +16,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// As much as a service takes in one request.
+/// The most bytes that a service takes in one request.
 constexpr std::size_t kPiece = std::size_t{1} << 20;
 
-/// A service that is overloaded or restarts may answer later.
+/// Throws Unreachable for statuses of a service that is overloaded or restarts, else Error.
 [[noreturn]] void refuse(const HttpAnswer& answer, const std::string& what) {
   const std::string text = fmt::format("{}: {}", what, refusal_text(answer));
   if (answer.status >= 500 || answer.status == 429 || answer.status == 408) throw Unreachable(text);
@@ -65,7 +65,7 @@ void RemoteShelf::put_snapshot(const fs::path& file, const std::string& hash) {
   if (there.status != 404) refuse(there, fmt::format("{} does not tell whether it has the snapshot", title()));
   const std::uintmax_t bytes = fs::file_size(file);
   std::uintmax_t from = number_of(there.header("upload-offset"));
-  // All is there and was never found to be right: it is sent anew.
+  // All bytes are there, but were not accepted as the snapshot: send them again.
   if (from >= bytes) from = 0;
   std::ifstream stream(file, std::ios::binary);
   std::string piece;
@@ -93,7 +93,7 @@ void RemoteShelf::fetch(const std::string& hash, std::uintmax_t most, const fs::
   if (end.size() > 0) headers.emplace_back("Range", fmt::format("bytes={}-", end.size()));
   bool is_first = true;
   const auto take = [&](const HttpAnswer& head, std::string_view bytes) {
-    // A server may send all where a part was asked for.
+    // A server may ignore Range and send the whole file.
     if (std::exchange(is_first, false) && head.status != 206) end.begin_anew();
     if (end.size() + bytes.size() > most) {
       throw Error(fmt::format("the snapshot sha256:{} of {} is longer than its manifest says", hash, title()));

@@ -8,8 +8,7 @@
 
 namespace tilewright {
 
-/// Snapshots and channels of a service. What is interrupted goes on where it was: a fetch by Range, an upload piece by
-/// piece.
+/// Snapshots and channels of a service. Resumes interrupted transfers: a fetch by Range, an upload piece by piece.
 class RemoteShelf final : public SnapshotPlace {
  public:
   explicit RemoteShelf(HttpClient& client) : client_(client) {}
@@ -22,15 +21,16 @@ class RemoteShelf final : public SnapshotPlace {
 
  private:
   HttpClient& client_;
-  /// The last answer of each channel that was asked for: asking again costs a header.
+  /// ETag and manifest of each channel's last answer, for If-None-Match.
   std::map<std::string, std::pair<std::string, SignedManifest>> known_;
 };
 
-/// A service, if the word is an address, else a folder.
+/// A place and, for a service, the client that it uses.
 struct NamedPlace {
   std::unique_ptr<HttpClient> client;
   std::unique_ptr<SnapshotPlace> place;
 };
 [[nodiscard]] NamedPlace open_snapshot_place(const std::string& word, const ClientSettings& settings);
+/// The service of a URL, else the folder of that name. Throws UsageError for an invalid URL.
 
 }  // namespace tilewright

@@ -25,7 +25,7 @@ struct FreeSession {
   void operator()(SSL* session) const noexcept { SSL_free(session); }
 };
 
-/// Where distributions keep what they trust; a program that brings its OpenSSL looks where that was built.
+/// Trusted certificates of common distributions: a bundled OpenSSL looks in its build machine's folder.
 constexpr std::array<const char*, 4> kAuthorities{"/etc/ssl/certs/ca-certificates.crt",
                                                   "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
                                                   "/etc/ssl/cert.pem"};
@@ -59,7 +59,7 @@ bool is_address(const std::string& host) {
 }  // namespace
 
 struct TlsClient::Impl {
-  /// Carries on until `step` has a result: bytes go out, and come in where it waits for some.
+  /// Repeats `step` until it has a result, sending what OpenSSL writes and receiving what it waits for.
   template <class Step>
   int run(Step step) {
     for (;;) {
@@ -96,7 +96,7 @@ struct TlsClient::Impl {
   TlsTransport transport;
   std::unique_ptr<SSL_CTX, FreeContext> context;
   std::unique_ptr<SSL, FreeSession> session;
-  // The session's own.
+  // Owned by the session.
   BIO* incoming = nullptr;
   BIO* outgoing = nullptr;
 };

@@ -8,10 +8,10 @@
 #include <string>
 #include <string_view>
 
-/// TLS of a client: certificates are judged, and names, always.
+/// The client's side of TLS 1.2 or later. Verifies the certificate and the host's name. One thread.
 namespace tilewright {
 
-/// Moves bytes of TLS between it and a socket: read waits for some and gives "" at the end.
+/// Moves encrypted bytes to and from a socket. `read` waits for some bytes and returns "" at the end.
 struct TlsTransport {
   std::function<std::string()> read;
   std::function<void(std::string_view)> write;
@@ -19,14 +19,14 @@ struct TlsTransport {
 
 class TlsClient {
  public:
-  /// Shakes hands with `host`. `authorities`: certificates that are trusted instead of the system's. Throws Error for a
-  /// certificate that is not trusted or is of another host.
+  /// Does the handshake with `host`. `authorities`: a PEM file of certificates to trust instead of the system's. Throws
+  /// Error if the certificate is not trusted or names another host, Unreachable if the handshake fails otherwise.
   TlsClient(const std::string& host, const std::optional<std::filesystem::path>& authorities, TlsTransport transport);
   ~TlsClient();
   TlsClient(const TlsClient&) = delete;
   TlsClient& operator=(const TlsClient&) = delete;
 
-  /// Some bytes, at most `size`; 0 at the end.
+  /// Reads 1 to `size` bytes; returns 0 at the end.
   std::size_t read(char* to, std::size_t size);
   void write(std::string_view bytes);
 

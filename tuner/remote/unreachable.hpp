@@ -5,13 +5,13 @@
 
 namespace tilewright {
 
-/// A service did not answer, or not to its end: the network, a proxy or the service is away. Asked later it may.
+/// No complete answer arrived: the network, a proxy or the service is down. A later attempt may succeed.
 class Unreachable : public Error {
  public:
   using Error::Error;
 };
 
-/// It was waited for as long as it may be. What was asked for may have been done.
+/// The patience ran out. The service may still have acted on the request.
 class TimedOut final : public Unreachable {
  public:
   using Unreachable::Unreachable;

@@ -23,7 +23,7 @@ std::string variable(std::initializer_list<const char*> names) {
   return {};
 }
 
-/// Whether a host is one of no_proxy's: itself, of a domain, with or without a port.
+/// Whether no_proxy lists the URL's host or a domain of it, with or without a port.
 bool is_excepted(std::string_view rest, const Url& url) {
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find_first_of(", "), rest.size());
@@ -86,7 +86,7 @@ Url parse_url(std::string_view text) {
 }
 
 std::optional<Url> proxy_for(const Url& url) {
-  // HTTP_PROXY in capitals is what a web server gives its programs for a header of the client's.
+  // Not HTTP_PROXY: a CGI server sets it from the client's Proxy header.
   std::string proxy = url.is_tls ? variable({"https_proxy", "HTTPS_PROXY"}) : variable({"http_proxy"});
   if (proxy.empty()) proxy = variable({"all_proxy", "ALL_PROXY"});
   if (proxy.empty() || is_excepted(variable({"no_proxy", "NO_PROXY"}), url)) return std::nullopt;

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-/// Addresses of services, and of proxies in between. Pure but for the environment, for any thread.
+/// Addresses of services and proxies. proxy_for() reads the environment; all else is pure. For any thread.
 namespace tilewright {
 
 struct Url {
@@ -14,7 +14,7 @@ struct Url {
   /// Without brackets.
   std::string host;
   std::uint16_t port = 80;
-  /// "/base", or empty; never with a slash at the end.
+  /// "/base", or empty; without a trailing slash.
   std::string path{};
   /// "user:password", of a proxy.
   std::string user{};
@@ -25,13 +25,13 @@ struct Url {
   [[nodiscard]] std::string text() const;
 };
 
-/// Whether a word is meant as one, and no file.
+/// Whether a word is meant as a URL, not as a file: it has "://".
 [[nodiscard]] bool looks_like_url(std::string_view text);
-/// Throws UsageError for what is no http:// or https:// address.
+/// Throws UsageError if `text` is not an http:// or https:// address.
 [[nodiscard]] Url parse_url(std::string_view text);
 
-/// The proxy that the environment names for it (https_proxy, HTTPS_PROXY, http_proxy, all_proxy, ALL_PROXY), unless
-/// no_proxy or NO_PROXY has its host, a domain that it is of, or *.
+/// The environment's proxy for `url` (https_proxy, HTTPS_PROXY, http_proxy, all_proxy, ALL_PROXY), unless no_proxy or
+/// NO_PROXY lists its host, a domain of it, or *. Throws UsageError for an invalid proxy.
 [[nodiscard]] std::optional<Url> proxy_for(const Url& url);
 
 /// 127.0.0.0/8, ::1 or localhost.

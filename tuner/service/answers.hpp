@@ -12,15 +12,15 @@
 
 #include "tuner/service/message.hpp"
 
-/// Answers of one state of the cache, by what was asked: asked again, they cost no work. For any thread.
+/// Answers for one state of the cache, by request target: a repeated request costs no work. For any thread.
 namespace tilewright::service {
 
 class Answers {
  public:
-  /// Keeps answers of `most_bytes` at most: those asked for longest ago go first.
+  /// Keeps at most `most_bytes`; evicts the least recently used answers first.
   explicit Answers(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
-  /// Nothing where it was not asked, or in another state.
+  /// The kept answer, or nullopt if `asked` was not answered in this state.
   [[nodiscard]] std::optional<Response> find(const std::string& asked, std::uint64_t state);
   void keep(const std::string& asked, std::uint64_t state, const Response& answer);
 
@@ -34,7 +34,7 @@ class Answers {
   std::mutex mutex_;
   std::uint64_t state_ = 0;
   std::size_t bytes_ = 0;
-  /// The one asked for last is the first.
+  /// Most recently used first.
   std::list<Kept> kept_;
   std::unordered_map<std::string, std::list<Kept>::iterator> places_;
 };

@@ -39,7 +39,7 @@ constexpr const char* kPieceSchema = R"({"type": "string", "format": "binary", "
 
 struct Range {
   std::uint64_t from = 0;
-  /// Behind the last.
+  /// One past the last byte.
   std::uint64_t end = 0;
 };
 
@@ -50,7 +50,7 @@ bool read_number(std::string_view& text, std::uint64_t& number) {
   return true;
 }
 
-/// Of a header Range; nothing for one that is broken or has several, which asks for all. `end` 0: none of it is there.
+/// Parses a Range header. Nullopt, for the whole file, if it is malformed or has several ranges. `end` 0: outside.
 std::optional<Range> parse_range(std::string_view text, std::uint64_t size) {
   constexpr std::string_view kUnit = "bytes=";
   if (!text.starts_with(kUnit)) return std::nullopt;
@@ -66,14 +66,14 @@ std::optional<Range> parse_range(std::string_view text, std::uint64_t size) {
     text.remove_prefix(1);
     std::uint64_t last = 0;
     if (!text.empty() && (!read_number(text, last) || !text.empty() || last < range.from)) return std::nullopt;
-    // A number may be the greatest that there is.
+    // `last + 1` may overflow.
     if (last > 0 || range.from == 0) range.end = std::min(size, last < size && last + 1 > range.from ? last + 1 : size);
   }
   if (range.from >= range.end) return Range{};
   return range;
 }
 
-/// The hash of the path; nothing for what is none: `..` and the like name nothing.
+/// The hash in the path, or nullopt if it is not a hash, as with `..`.
 std::optional<std::string> hash_of(const Call& call) {
   const std::string& text = call.path_values.at("hash");
   return is_snapshot_hash(text) ? std::optional(text) : std::nullopt;

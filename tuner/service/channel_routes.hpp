@@ -10,9 +10,9 @@
 
 namespace tilewright::service {
 
-/// Snapshots and the channels that point at them, as they lie in a folder. `publishers`: public keys of those whose
-/// manifests are taken, none where it is not given; a file that changes is read again, and `told` hears where it cannot
-/// be. Throws UsageError for a file of keys that is none.
+/// Adds the paths of a folder's snapshots and channels. `publishers`: the public keys whose manifests are accepted;
+/// without it all are refused. A changed file is read again; if that fails, `told` hears why. Throws UsageError if the
+/// file has no public keys.
 void add_channel_routes(Router& router, const std::filesystem::path& folder,
                         const std::optional<std::filesystem::path>& publishers,
                         std::function<void(const std::string&)> told);

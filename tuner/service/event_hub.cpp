@@ -11,7 +11,7 @@
 namespace tilewright::service {
 namespace {
 
-/// The number of "BOOT-17"; nothing for an id of another process.
+/// The number in "BOOT-17", or nullopt for an id of another process.
 std::optional<std::uint64_t> number_of(const std::string& id, const std::string& boot) {
   if (!id.starts_with(boot + "-")) return std::nullopt;
   std::uint64_t number = 0;

@@ -14,21 +14,21 @@
 
 #include "tuner/service/message.hpp"
 
-/// Server-sent events: each with an id, sent to all that listen. Who comes back says the last it has (Last-Event-ID)
-/// and gets what it missed, or `reset` where that is known no more. For any thread.
+/// Server-sent events, each with an id, for all listeners. A returning client sends the last id it has (Last-Event-ID)
+/// and gets the events it missed, or `reset` if they are no longer kept. For any thread.
 namespace tilewright::service {
 
 class EventHub {
  public:
-  /// The newest so many can be had again.
+  /// Keeps the newest `most` events for returning clients.
   explicit EventHub(std::size_t most = 4096);
 
   void publish(const nlohmann::ordered_json& event);
-  /// `last`: as the client sends it; empty: from the beginning of the job under way, or from now on.
+  /// `last`: the client's Last-Event-ID; if empty, the stream starts with the job under way, or now if there is none.
   [[nodiscard]] Response stream(const std::string& last);
-  /// To be called often: a comment every 15 seconds keeps proxies from closing what is silent.
+  /// Call it often: after 15 seconds of silence it sends a comment, so that proxies keep the connections open.
   void tick();
-  /// Ends all listeners, and those that come later.
+  /// Ends the streams of all present and later listeners.
   void end();
   [[nodiscard]] std::size_t listeners() const;
 
@@ -38,13 +38,13 @@ class EventHub {
   void send(const Text& text);
 
   const std::size_t most_;
-  /// The mark of this process: ids of an earlier one mean nothing.
+  /// Random prefix of this process's ids: ids of an earlier process are unknown.
   const std::string boot_;
   mutable std::mutex mutex_;
   /// The id of the first of `kept_`.
   std::uint64_t first_ = 1;
   std::deque<Text> kept_;
-  /// The event that the job under way began with; nothing: there is none.
+  /// Number of the event that started the job under way.
   std::optional<std::uint64_t> job_;
   std::vector<std::shared_ptr<Stream>> streams_;
   bool ended_ = false;

@@ -17,14 +17,14 @@
 
 namespace tilewright::service {
 
-/// A value read from files, and read again when one of them changes. Where that fails, the value before stays
-/// in force, and `told` hears why, once for each change. For any thread.
+/// A value read from files, and read again when one of them changes. If that fails, the previous value stays in force
+/// and `told` hears why, once a change. For any thread.
 template <class Value>
 class Followed {
  public:
   using Told = std::function<void(const std::string&)>;
 
-  /// Reads now, and throws what `read` throws. `what`: "the tokens".
+  /// Reads at once; errors of `read` pass through. `what` names the value in messages: "The tokens".
   Followed(std::vector<std::filesystem::path> files, std::function<Value()> read, std::string what, Told told)
       : files_(std::move(files)),
         read_(std::move(read)),
@@ -39,7 +39,7 @@ class Followed {
       seen_ = std::move(identities_now);
       try {
         value_ = std::make_shared<const Value>(read_());
-      } catch (const Error& error) {  // Half written, or a mistake: the next change is read.
+      } catch (const Error& error) {  // Half written, or invalid: the next change is read.
         if (told_) told_(fmt::format("{}. {} that were read before stay in force", error.what(), what_));
       }
     }

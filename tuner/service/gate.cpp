@@ -15,7 +15,7 @@
 namespace tilewright::service {
 namespace {
 
-/// Without port and brackets.
+/// The host of "host:port", without brackets.
 std::string host_of(std::string_view text) {
   if (text.starts_with('[')) return std::string(text.substr(1, text.find(']') - 1));
   return std::string(text.substr(0, text.find(':')));
@@ -40,14 +40,14 @@ Gate::Gate(const Settings& settings, std::function<void(const std::string&)> tol
 
 std::string Gate::client_of(const Request& request) const {
   if (!behind_proxy_) return request.peer;
-  // The last is the proxy's own word; what stands before it may be the client's.
+  // The proxy adds the last address; the client may have sent the others.
   const std::string told = request.header("x-forwarded-for");
   const std::size_t comma = told.find_last_of(", ");
   const std::string last = comma == std::string::npos ? told : told.substr(comma + 1);
   return last.empty() || last.size() > 64 || !is_plain_utf8(last) ? request.peer : last;
 }
 
-/// A page in a browser may lead its own name to this machine (DNS rebinding).
+/// Against DNS rebinding: a web page may point its own name at this machine.
 std::optional<Response> Gate::refuse_host(const Request& request) const {
   if (tokens_ || behind_proxy_ || request.header("host").empty() || is_this_machine(host_of(request.header("host"))))
     return {};

@@ -10,20 +10,20 @@
 #include "tuner/service/router.hpp"
 #include "tuner/service/tokens.hpp"
 
-/// Admission: which addresses may be listened on, whose requests are answered, and how many.
+/// Admission: the addresses the service may listen on, the clients it answers, and how often.
 namespace tilewright::service {
 
 struct Settings;
 
 class Gate {
  public:
-  /// Throws UsageError for an address that others can reach, unless there are tokens, and TLS or a proxy that has it.
-  /// `told` hears of a file of tokens that cannot be read any more.
+  /// Throws UsageError if other machines can reach the address, unless there are tokens, and TLS here or at a proxy.
+  /// `told` hears of a token file that can no longer be read.
   explicit Gate(const Settings& settings, std::function<void(const std::string&)> told = {});
 
-  /// Why a request is not answered; nothing where it may be. `route` null: there is none. Sets the caller. One thread.
+  /// A request's refusal, or nullopt if it is admitted. `route`: null if none matches. Sets call.caller. One thread.
   [[nodiscard]] std::optional<Response> refuse(Call& call, const Route* route);
-  /// The client's address; behind a proxy, the one that the proxy names.
+  /// The client's address; behind a proxy, the address that the proxy reports.
   [[nodiscard]] std::string client_of(const Request& request) const;
 
  private:

@@ -55,7 +55,7 @@ Request take(http::request<http::string_body>&& message, std::string peer) {
   return request;
 }
 
-/// What a request that could not be read is answered; nothing where nobody would read it.
+/// The answer to a request that cannot be read, or nullopt if the client would not read one.
 std::optional<Response> answer_to(const error_code& error, const HttpLimits& limits) {
   if (error == http::error::header_limit) {
     return problem(431, fmt::format("the header has more than {} bytes", limits.header_bytes), "Send a shorter one.");
@@ -73,7 +73,7 @@ std::optional<Response> answer_to(const error_code& error, const HttpLimits& lim
 
 using TlsContext = std::shared_ptr<asio::ssl::context>;
 
-/// Throws UsageError.
+/// Throws UsageError for files that are not PEM, or a key that does not match.
 TlsContext read_tls(const TlsFiles& files) {
   auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
   error_code error;
@@ -90,7 +90,7 @@ TlsContext read_tls(const TlsFiles& files) {
   return context;
 }
 
-/// A socket, with TLS on it or without.
+/// A socket, with or without TLS.
 class Transport {
  public:
   using executor_type = tcp::socket::executor_type;
@@ -121,17 +121,17 @@ class Transport {
 
 class Session;
 
-/// What the sessions of a server share.
+/// State that a server's sessions share.
 struct Shared {
   HttpLimits limits;
   HttpServer::Handler handler;
   bool stopping = false;
   std::set<Session*> sessions{};
-  /// Told when the last session ends, or room for another is there.
+  /// Set by stop(); each ending session calls it.
   std::function<void()> left{};
 };
 
-/// A connection: reads a request, has it answered, and so on. Lives as long as one of its handlers does.
+/// A connection: reads requests and sends their answers, one at a time. Its pending handlers own it.
 class Session : public std::enable_shared_from_this<Session>, public Stream {
  public:
   Session(tcp::socket socket, TlsContext tls, std::shared_ptr<Shared> shared)
@@ -148,7 +148,7 @@ class Session : public std::enable_shared_from_this<Session>, public Stream {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// Shakes hands first, with TLS.
+  /// Does the TLS handshake, if any, then start().
   void begin() {
     if (socket_.tls() == nullptr) return start();
     expire_in(shared_->limits.request_time);
@@ -157,7 +157,7 @@ class Session : public std::enable_shared_from_this<Session>, public Stream {
       self->start();
     });
   }
-  /// Waits for the first byte of a request.
+  /// Waits for the first byte of the next request.
   void start() {
     if (shared_->stopping) return close();
     if (buffer_.size() > 0) return read_header();
@@ -170,7 +170,7 @@ class Session : public std::enable_shared_from_this<Session>, public Stream {
     });
   }
 
-  /// The server stops: who has asked gets the answer.
+  /// The server stops: closes idle connections and streams; requests under way still get their answers.
   void drain() {
     if (state_ == State::idle) close();
     if (state_ == State::streaming) end_stream();
@@ -205,7 +205,7 @@ class Session : public std::enable_shared_from_this<Session>, public Stream {
     });
   }
 
-  /// The client waits to be told that its body is wanted.
+  /// Answers "Expect: 100-continue": the client sends its body only then.
   void go_on() {
     static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
     asio::async_write(socket_, asio::buffer(kContinue.data(), kContinue.size()),
@@ -267,7 +267,7 @@ class Session : public std::enable_shared_from_this<Session>, public Stream {
     });
   }
 
-  /// A file goes block by block, each in its own time.
+  /// Sends a file block by block, each with its own write_time.
   void write_body() {
     if (file_.file && file_.bytes > 0) {
       body_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kFileBlock, file_.bytes)));
@@ -284,7 +284,7 @@ class Session : public std::enable_shared_from_this<Session>, public Stream {
     });
   }
 
-  // A stream: what is written waits in a queue, while a read tells when the client goes.
+  // A stream: texts wait in a queue, and a pending read detects that the client disconnects.
   void start_stream() {
     state_ = State::streaming;
     timer_.cancel();
@@ -322,7 +322,7 @@ class Session : public std::enable_shared_from_this<Session>, public Stream {
     if (queue_.empty()) close();
   }
 
-  /// The client may be sending still what nobody reads: closed at once, it would not get the answer.
+  /// Closes once the client has stopped sending: after an immediate close it might not get the answer.
   void linger() {
     if (shared_->stopping) return close();
     expire_in(std::chrono::seconds(1));
@@ -347,7 +347,7 @@ class Session : public std::enable_shared_from_this<Session>, public Stream {
       const std::shared_ptr<Session> self = weak.lock();
       if (error || !self || self->timer_.expiry() > std::chrono::steady_clock::now()) return;
       if (self->state_ != State::reading) return self->close();
-      // What is being read ends with an error, which is answered.
+      // The cancelled read fails, and refuse() answers 408.
       self->late_ = true;
       error_code ignored;
       self->socket_.socket.cancel(ignored);
@@ -383,7 +383,7 @@ class Session : public std::enable_shared_from_this<Session>, public Stream {
   std::atomic<bool> gone_ = false;
 };
 
-/// Each connection is a descriptor, and a shell gives a program 1,024.
+/// Each connection needs a descriptor, and shells commonly limit a program to 1,024.
 void allow_descriptors(std::size_t wanted) {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
@@ -425,13 +425,12 @@ struct HttpServer::Impl {
     acceptor.async_wait(tcp::acceptor::wait_read, [this](error_code error) {
       accepting = false;
       if (error || shared->stopping) return;
-      // No program that is started here may have the socket: the connection would outlive this process.
+      // SOCK_CLOEXEC: in a child process the connection would outlive this one.
       const int descriptor = ::accept4(acceptor.native_handle(), nullptr, nullptr, SOCK_CLOEXEC);
-      // Without a descriptor left the next tick goes on.
+      // Without free descriptors the next tick accepts again.
       if (descriptor < 0 && errno != EAGAIN && errno != ECONNABORTED) return;
       if (descriptor >= 0) {
-        // A certificate lasts some months: the next connection has the new one.
-        // Workers and streams may be the last that hold it, and only this thread may end it.
+        // Workers and streams may drop the last reference, but only this thread may destroy a session.
         const auto end_here = [this](Session* session) {
           asio::post(context, [owner = std::unique_ptr<Session>(session)] {});
         };
@@ -457,7 +456,7 @@ struct HttpServer::Impl {
     if (std::exchange(shared->stopping, true)) return;
     error_code ignored;
     acceptor.close(ignored);
-    // A session that ends takes itself out.
+    // A session that ends erases itself from the set.
     const std::set<Session*> sessions = shared->sessions;
     for (Session* session : sessions) session->drain();
     shared->left = [this] {

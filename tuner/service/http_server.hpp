@@ -12,25 +12,25 @@
 
 #include "tuner/service/message.hpp"
 
-/// HTTP/1.1 on one address: one thread for all connections, which hands whole requests on and waits for nobody. Knows
-/// limits and no paths. The only file that includes Boost.Beast is its source.
+/// HTTP/1.1 on one address. One thread serves all connections: it passes complete requests on and does not block.
+/// Knows limits, not paths. In this folder, only its source includes Boost.Beast.
 namespace tilewright::service {
 
 struct HttpLimits {
   std::size_t header_bytes = std::size_t{16} << 10;
   std::size_t body_bytes = std::size_t{1} << 20;
   std::size_t connections = 4096;
-  /// Bytes of text that a client of a stream has not taken; then the server drops it.
+  /// Unsent bytes of a stream at which the server drops the client.
   std::size_t stream_bytes = std::size_t{1} << 20;
-  /// From a request's first byte to its last: slow clients are answered 408.
+  /// From a request's first byte to its last; a slower client gets 408.
   std::chrono::milliseconds request_time{10'000};
-  /// Between two requests of a connection.
+  /// From one request of a connection to the next.
   std::chrono::milliseconds idle_time{60'000};
-  /// The longest time for a client to take an answer.
+  /// For a client to take an answer, or one block of a file or stream.
   std::chrono::milliseconds write_time{60'000};
 };
 
-/// The files of TLS, as PEM: the certificate with those between it and a root, and its private key.
+/// The PEM files of TLS: the certificate chain and its private key.
 struct TlsFiles {
   std::filesystem::path certificate;
   std::filesystem::path key;
@@ -40,10 +40,9 @@ class HttpServer {
  public:
   using Handler = std::function<void(Request, Responder)>;
 
-  /// Listens from now on; `port` 0: any that is free. `handler` is called by the thread of run(). Throws Error that
-  /// says what to type when the address cannot be had.
-  /// `tls` given, whoever speaks no TLS is not answered; files that change are read again, and where they cannot be,
-  /// those before stay, and `told` hears of it. Throws UsageError for files that are none.
+  /// Listens at once; `port` 0 takes a free one. The thread of run() calls `handler`. Throws Error if the address is
+  /// not available. With `tls` only TLS is served. Changed files are read again; if that fails, the previous ones stay
+  /// in force and `told` hears why. Throws UsageError if they hold no certificate or no matching key.
   HttpServer(const std::string& address, std::uint16_t port, const HttpLimits& limits,
              const std::optional<TlsFiles>& tls, Handler handler, std::function<void(const std::string&)> told = {});
   ~HttpServer();
@@ -51,9 +50,9 @@ class HttpServer {
   HttpServer& operator=(const HttpServer&) = delete;
 
   [[nodiscard]] std::uint16_t port() const noexcept;
-  /// Serves until stop() and the end of what is under way. `tick` is called about ten times a second.
+  /// Serves until stop() is called and requests under way are answered. Calls `tick` about ten times a second.
   void run(const std::function<void()>& tick);
-  /// Nobody new is served; requests under way are answered, in `grace` at most; streams end. For any thread.
+  /// Refuses new connections, ends streams, and gives requests under way at most `grace`. For any thread.
   void stop(std::chrono::milliseconds grace);
 
  private:
@@ -61,7 +60,7 @@ class HttpServer {
   std::unique_ptr<Impl> impl_;
 };
 
-/// True for an address that only this machine can reach: 127.0.0.0/8 or ::1.
+/// Whether only this machine can reach the address: 127.0.0.0/8 or ::1. Throws UsageError if it is no IP address.
 [[nodiscard]] bool is_loopback(const std::string& address);
 
 }  // namespace tilewright::service

@@ -40,7 +40,7 @@ Measures::Measures(app::Place place, std::filesystem::path channels)
 }
 
 void Measures::answered(const Call& call, const Response& response, Clock::duration took) {
-  // Of paths and methods that there are: a client must not make series.
+  // Labels are known routes and methods only: clients must not create series.
   const std::string route = call.route == nullptr ? "none" : call.route->path;
   const std::string method = call.route == nullptr ? "none" : call.route->method;
   metrics_.add(kRequests, {{"route", route}, {"method", method}, {"status", std::to_string(response.status)}});
@@ -91,7 +91,7 @@ std::string Measures::text(std::size_t listeners) {
       const std::optional<SignedManifest> found = shelf.manifest(channel);
       if (!found) continue;
       metrics_.set(kAge, {{"channel", channel}}, static_cast<double>(std::time(nullptr) - found->manifest.signed_at));
-    } catch (const Error&) {  // One that cannot be read has no age, and the other numbers are right.
+    } catch (const Error&) {  // A channel that cannot be read has no age; the other metrics stand.
     }
   }
   return metrics_.text();

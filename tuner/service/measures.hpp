@@ -14,18 +14,18 @@
 
 namespace tilewright::service {
 
-/// The service's counts of itself (docs/service.md, "Metrics"). For any thread.
+/// The service's metrics (docs/service.md, "Metrics"). For any thread.
 class Measures {
  public:
   using Clock = std::chrono::steady_clock;
 
   Measures(app::Place place, std::filesystem::path channels);
 
-  /// A request was answered.
+  /// Counts an answered request and its time.
   void answered(const Call& call, const Response& response, Clock::duration took);
-  /// The tuner told this.
+  /// Counts an event of the tuner.
   void heard(const nlohmann::ordered_json& event);
-  /// All of it, with what is asked for now: the queue, the cache's size, how old snapshots are.
+  /// All metrics as text. Reads the queue's depth, the cache's size and the channels' ages now.
   [[nodiscard]] std::string text(std::size_t listeners);
 
  private:
@@ -33,11 +33,11 @@ class Measures {
   const std::filesystem::path channels_;
   Metrics metrics_;
   std::mutex mutex_;
-  /// Since when each device is at a job; counted up to then.
+  /// Devices with a job, and the time up to which their busy seconds are counted.
   std::map<std::string, Clock::time_point> busy_;
 };
 
-/// GET /metrics. `measures` must outlive the router; `listeners` tells how many listen to events.
+/// GET /metrics. `measures` must outlive the router; `listeners` returns the number of event listeners.
 [[nodiscard]] Route metrics_route(Measures& measures, std::function<std::size_t()> listeners);
 
 }  // namespace tilewright::service

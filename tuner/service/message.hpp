@@ -10,37 +10,37 @@
 #include <utility>
 #include <vector>
 
-/// Requests and answers of HTTP as values: handlers know no sockets, and the server knows no handlers.
+/// HTTP requests and answers as values, between the server, which knows sockets, and the handlers.
 namespace tilewright::service {
 
 struct Request {
   std::string method;
-  /// As sent: path and query.
+  /// Path and query, still encoded.
   std::string target;
-  /// Headers by lower-case name. Of a name that is sent more than once the first counts.
+  /// Headers by lower-case name. If a name is repeated, the first value counts.
   std::map<std::string, std::string> headers;
   std::string body;
-  /// Address of the client, without the port.
+  /// The client's address, without the port.
   std::string peer;
 
-  /// Empty where there is none.
+  /// Empty if the header is absent.
   [[nodiscard]] std::string header(const std::string& name) const {
     const auto found = headers.find(name);
     return found == headers.end() ? "" : found->second;
   }
 };
 
-/// An answer that goes on for as long as the client listens. For any thread.
+/// An answer that lasts as long as the client listens. For any thread.
 class Stream {
  public:
   virtual ~Stream() = default;
-  /// False once the client is gone, or is so slow that it is let go of.
+  /// Returns false once the client is disconnected, or was dropped as too slow.
   virtual bool write(std::shared_ptr<const std::string> text) = 0;
-  /// The client gets what was written, then the end.
+  /// Ends the stream after the texts written so far.
   virtual void end() = 0;
 };
 
-/// So much of a file, from where it stands.
+/// `bytes` bytes of a file, from its read position.
 struct FileBody {
   std::shared_ptr<std::ifstream> file;
   std::uint64_t bytes = 0;
@@ -51,15 +51,15 @@ struct Response {
   std::string type = "application/json";
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers{};
-  /// If set, it is called once the header is on its way, and there is no body.
+  /// If set, there is no body; called once the header is sent, unless the method is HEAD.
   std::function<void(std::shared_ptr<Stream>)> stream{};
-  /// If set, it is the body.
+  /// If set, sent as the body.
   FileBody file{};
 
   [[nodiscard]] std::uint64_t size() const { return file.file ? file.bytes : body.size(); }
 };
 
-/// To be called once, by any thread.
+/// Sends the answer. Call it once, from any thread.
 using Responder = std::function<void(Response)>;
 
 }  // namespace tilewright::service

@@ -21,7 +21,7 @@ void notify_systemd(const std::string& state) noexcept {
   if (path.size() < 2 || path.size() >= sizeof address.sun_path || (path[0] != '/' && path[0] != '@')) return;
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, path.data(), path.size());
-  // An abstract one.
+  // '@' marks an abstract socket.
   if (path[0] == '@') address.sun_path[0] = '\0';
   const Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket) return;

@@ -5,8 +5,8 @@
 
 namespace tilewright::service {
 
-/// Tells systemd of the service (sd_notify(3)): "READY=1", "STOPPING=1". Without systemd (no NOTIFY_SOCKET) nothing
-/// happens; that it cannot be told is no error.
+/// Sends the service's state to systemd (sd_notify(3)): "READY=1", "STOPPING=1". Does nothing without NOTIFY_SOCKET;
+/// ignores failures.
 void notify_systemd(const std::string& state) noexcept;
 
 }  // namespace tilewright::service

@@ -24,7 +24,6 @@ Json parameter_json(const Parameter& parameter) {
           {"schema", schema}};
 }
 
-/// Dims, dtype and attributes by their names.
 Json problem_json() {
   return {{"name", "problem"},
           {"in", "query"},

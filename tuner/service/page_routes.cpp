@@ -11,7 +11,7 @@
 namespace tilewright::service {
 namespace {
 
-/// A cache that sweeps write is another all the time.
+/// The index is remade at most this often, since sweeps change the cache all the time.
 constexpr std::chrono::seconds kLeastAge{10};
 
 std::string text_of(const PageJson& json) { return json.dump(-1, ' ', false, PageJson::error_handler_t::replace); }
@@ -28,7 +28,7 @@ Route file_route(PageFile file) {
     response.type = std::string(file.type);
     response.body = file.text;
     response.headers = {{"X-Content-Type-Options", "nosniff"}, {"Referrer-Policy", "no-referrer"}};
-    // What else it forbids the page says itself; this may stand in a header alone.
+    // The page's own meta tag sets the other directives; frame-ancestors works only in a header.
     response.headers.emplace_back("Content-Security-Policy", "frame-ancestors 'none'");
     return response;
   };

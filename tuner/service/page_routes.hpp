@@ -14,16 +14,15 @@
 
 namespace tilewright::service {
 
-/// The data of the page: all of the cache at one moment, made when somebody asks and the cache is another. For any
-/// thread.
+/// The page's data: the whole cache at one moment, remade on request after the cache changes. For any thread.
 class PageData {
  public:
   /// `watch` must outlive it.
   PageData(app::Place place, app::PlaceWatch& watch) : place_(std::move(place)), watch_(watch) {}
 
-  /// With its `id`. One thread at a time makes them: meanwhile others get those of before, or 503.
+  /// The index with its `id`. While one thread makes it, others get the previous one, or 503.
   [[nodiscard]] Response index();
-  /// Of the index with the id; 404 once there is a newer one.
+  /// A block of the index `id`, or 404 once a newer index exists.
   [[nodiscard]] Response block(const std::string& name, const std::string& id) const;
 
  private:
@@ -31,7 +30,7 @@ class PageData {
     std::uint64_t state = 0;
     std::chrono::steady_clock::time_point at;
     std::string id;
-    /// The index, as it is sent.
+    /// The index as JSON.
     std::string text;
     Page page;
   };
@@ -44,7 +43,7 @@ class PageData {
   std::shared_ptr<const Made> made_;
 };
 
-/// The page at the root, which holds no data, its files, and what it asks for. `data` must outlive the router.
+/// Adds the page at the root, its files, and the data it requests. `data` must outlive the router.
 void add_page_routes(Router& router, PageData& data);
 
 }  // namespace tilewright::service

@@ -54,14 +54,14 @@ Response problem(int status, const std::string& detail, const std::string& next)
   Response response;
   response.status = status;
   response.type = "application/problem+json";
-  // Texts may quote a path, which may be no UTF-8.
+  // Texts may quote a path, which need not be UTF-8.
   response.body = document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
   return response;
 }
 
 Response problem_of(const std::exception& error) {
   const auto* mistakes = dynamic_cast<const DefinitionError*>(&error);
-  // A formula that was asked with has no lines.
+  // Mistakes with lines are in a definition file; a formula of the request has none.
   if (mistakes != nullptr &&
       std::ranges::any_of(mistakes->mistakes(), [](const auto& each) { return each.line > 0; })) {
     return problem(500, error.what(), "The definition on the service's machine has mistakes: mend it there.");

@@ -6,14 +6,14 @@
 
 #include "tuner/service/message.hpp"
 
-/// Answers to what cannot be done: `application/problem+json` (RFC 9457), which says what was asked, why it is not done
-/// and what to do next.
+/// Answers to failed requests, as `application/problem+json` (RFC 9457): what was asked, why it failed, what to do
+/// next.
 namespace tilewright::service {
 
-/// `next`: what to do, a sentence; empty where `detail` says it.
+/// `next`: a sentence on what to do; empty if `detail` says it.
 [[nodiscard]] Response problem(int status, const std::string& detail, const std::string& next = "");
 
-/// Of an exception of a use case: 400 for a wrong request, 503 for a cache that cannot be used, else 500.
+/// The answer for a use case's exception: 400 for a wrong request, 503 for an unusable cache or no memory, else 500.
 [[nodiscard]] Response problem_of(const std::exception& error);
 
 /// "Not Found"

@@ -42,7 +42,7 @@ constexpr const char* kCampaignSchema = R"({
 
 app::Submitter submitter_of(const Call& call) { return {call.caller, call.request.header("idempotency-key")}; }
 
-/// What a key that is none, or was used for another request, is answered.
+/// The refusal of an invalid Idempotency-Key, or nullopt.
 std::optional<Response> refuse_key(const app::Submitter& submitter) {
   if (submitter.key.size() <= 255 && is_plain_utf8(submitter.key)) return std::nullopt;
   return problem(400, "the Idempotency-Key has more than 255 bytes, or control characters", "Send a UUID.");
@@ -57,7 +57,7 @@ Response answer_of(const std::optional<JobQueue::Answer>& answer) {
   return response;
 }
 
-/// Of {id}; nothing for what is no number.
+/// The number in {id}, or nullopt if it is not one.
 std::optional<std::int64_t> id_of(const Call& call) {
   const std::string& text = call.path_values.at("id");
   std::int64_t id = 0;

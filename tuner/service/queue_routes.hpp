@@ -7,7 +7,7 @@
 
 namespace tilewright::service {
 
-/// The paths that ask for tuning. `tuner` must outlive the router.
+/// Adds the paths of misses and campaigns. `tuner` must outlive the router.
 void add_queue_routes(Router& router, const app::Place& place, Tuner& tuner);
 
 }  // namespace tilewright::service

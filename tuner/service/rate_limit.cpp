@@ -10,7 +10,7 @@ bool RateLimit::admits(const std::string& client, Clock::time_point now) {
   constexpr std::size_t kMostClients = 10'000;
   if (per_second_ <= 0) return true;
   const double most = 2 * per_second_;
-  // Who has not come for two seconds has all of it again, and needs no row.
+  // After two seconds without requests a client has its full allowance again and needs no row.
   if (left_.size() >= kMostClients) {
     std::erase_if(left_, [&](const auto& each) { return now - each.second.at > std::chrono::seconds(2); });
     if (left_.size() >= kMostClients) left_.clear();

@@ -7,7 +7,7 @@
 
 namespace tilewright::service {
 
-/// So many requests a second of one client (a token or an address), and twice as many at once. One thread.
+/// Limits each client (a token or an address) to a rate of requests, with bursts of twice as many. One thread.
 class RateLimit {
  public:
   using Clock = std::chrono::steady_clock;

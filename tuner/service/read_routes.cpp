@@ -21,7 +21,7 @@ Response json_of(const Table& table) {
   return response;
 }
 
-/// The op and what else the query names, as a command line has them.
+/// The op and the query's other names, as words of a command line.
 app::ProblemWords words_of(const Call& call, const Route& route) {
   std::vector<std::string> words{call.text("op")};
   for (const auto& [name, value] : call.target.query) {

@@ -7,8 +7,8 @@
 
 namespace tilewright::service {
 
-/// The paths that only read: the output of `query`, `table` and `list` with --format json, from the same code. `watch`
-/// must outlive the router.
+/// Adds the read-only paths: the output of `query`, `table` and `list` with --format json. `watch` must outlive the
+/// router.
 void add_read_routes(Router& router, const app::Place& place, app::PlaceWatch& watch);
 
 }  // namespace tilewright::service

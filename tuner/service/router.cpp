@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::array<const char*, 5> kScopes{"none", "read", "report", "submit", "publish"};
 
-/// What `path` has for each {name} of `pattern`; nothing where they differ.
+/// The parts of `path` for each {name} of `pattern`, or nullopt if the path does not match.
 std::optional<std::map<std::string, std::string>> match(std::string_view pattern, std::string_view path) {
   std::map<std::string, std::string> values;
   while (!pattern.empty() && !path.empty()) {

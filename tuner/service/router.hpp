@@ -12,29 +12,29 @@
 #include "tuner/service/message.hpp"
 #include "tuner/service/target.hpp"
 
-/// One table of all that the service answers: requests are found in it, and the OpenAPI document is made of it.
+/// The table of routes: requests are matched against it, and the OpenAPI document is made from it.
 namespace tilewright::service {
 
-/// The rights of a token.
+/// A right that a token grants.
 enum class Scope : std::uint8_t { none, read, report, submit, publish };
 [[nodiscard]] const char* name_of(Scope scope) noexcept;
 [[nodiscard]] std::optional<Scope> scope_from(const std::string& name) noexcept;
 
 struct Route;
 
-/// A request on its way to its handler.
+/// A request with what its handler needs.
 struct Call {
   Request request;
   Target target;
-  /// The path's words where the route has {name}.
+  /// The path's parts by the {name} of the route.
   std::map<std::string, std::string> path_values{};
-  /// Whose token it came with; empty where none is asked for.
+  /// Name of the request's token; empty if none is required.
   std::string caller{};
   std::string id{};
-  /// Null: there is none.
+  /// Null if no route matches.
   const Route* route = nullptr;
 
-  /// Of the query; nothing where it is not there.
+  /// The value of a query parameter, or nullopt if it is absent.
   [[nodiscard]] std::optional<std::string> value(const std::string& name) const;
   [[nodiscard]] std::string text(const std::string& name) const { return value(name).value_or(""); }
 };
@@ -43,7 +43,7 @@ struct Parameter {
   std::string name;
   std::string says;
   bool required = false;
-  /// All that it may be; empty: any.
+  /// The values allowed; empty: any.
   std::vector<std::string> words{};
   /// "string" or "integer".
   std::string type = "string";
@@ -51,24 +51,24 @@ struct Parameter {
 
 struct Route {
   std::string method;
-  /// A part may be {name}.
+  /// May have {name} as a part.
   std::string path;
   Scope scope = Scope::read;
   std::string summary;
   std::vector<Parameter> parameters{};
-  /// The query may name dims, dtype and attributes besides.
+  /// The query may also name dims, dtype and attributes.
   bool takes_problem = false;
-  /// Of the request's body, a JSON Schema as text; empty: there is none.
+  /// JSON Schema of the request's body; empty: no body.
   std::string body_schema{};
   std::string body_type = "application/json";
   std::string answer_type = "application/json";
-  /// Statuses besides those that any request may have.
+  /// Statuses besides those common to all routes.
   std::vector<int> statuses{200};
-  /// Answered by the thread of the connections: it neither waits nor reads a file.
+  /// The connections' thread runs the handler, which must neither wait nor read a file.
   bool at_once = false;
-  /// The answer is the same while the cache is.
+  /// The answer changes only with the cache.
   bool of_cache = true;
-  /// It is the same while the winners are.
+  /// The answer changes only with the winners.
   bool of_winners = false;
   std::function<Response(const Call&)> handler{};
 
@@ -83,18 +83,17 @@ class Router {
   struct Found {
     const Route* route = nullptr;
     std::map<std::string, std::string> path_values{};
-    /// The answer where there is no route: 404, or 405 with the methods that the path has.
+    /// Set if no route matches: 404, or 405 with the path's methods.
     std::optional<Response> refusal{};
   };
-  /// HEAD finds what GET does.
+  /// HEAD finds the route of GET.
   [[nodiscard]] Found find(const std::string& method, const std::string& path) const;
 
  private:
   std::vector<Route> routes_;
 };
 
-/// 400 for a name that the route does not take, for one twice, for a value that it may not have, and for what is
-/// missing.
+/// 400 for an unknown or repeated name, a value that is not allowed, or a missing parameter; else nullopt.
 [[nodiscard]] std::optional<Response> check_query(const Route& route, const Target& target);
 
 }  // namespace tilewright::service

@@ -40,11 +40,11 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kAnswerBytes = std::size_t{64} << 20;
 constexpr std::size_t kMostWaiting = 1024;
-/// Of two seconds, what connections get at the end.
+/// The connections' share of the two seconds that an end takes.
 constexpr std::chrono::milliseconds kGrace{1500};
 constexpr std::chrono::seconds kWarmUp{20};
 
-/// Two at least, so that a table of a hundred thousand trials does not hold queries up.
+/// At least two, so that a table of a hundred thousand trials does not delay queries.
 std::size_t worker_count() { return std::clamp(std::thread::hardware_concurrency(), 2U, 8U); }
 
 /// "5f3a…-17"
@@ -64,7 +64,7 @@ bool is_id(const std::string& text) {
   });
 }
 
-/// Members of a problem document that are known when it is sent.
+/// Adds the request's id as a header, and to a problem document.
 void add_id(Response& response, const std::string& id) {
   response.headers.emplace_back("X-Request-Id", id);
   constexpr std::string_view kEnd = "\n}\n";
@@ -73,7 +73,7 @@ void add_id(Response& response, const std::string& id) {
   response.body += fmt::format(",\n  \"request_id\": \"{}\"{}", id, kEnd);
 }
 
-/// Nothing new for who has the same already.
+/// Adds an ETag; makes it a 304 without a body if the client has the same answer already.
 void add_etag(const Request& request, Response& response) {
   if (response.status != 200 || response.stream) return;
   const auto own = std::ranges::find(response.headers, "ETag", &std::pair<std::string, std::string>::first);
@@ -90,7 +90,7 @@ void add_etag(const Request& request, Response& response) {
   response.file = {};
 }
 
-/// Who only reads tunes nothing.
+/// Throws UsageError if a read-only service is to tune.
 std::vector<app::TuningDevice> tuning_devices_of(const Settings& settings) {
   if (settings.devices.empty()) return {};
   if (settings.read_only) throw UsageError("--read-only tunes nothing: leave --devices or --read-only out");
@@ -128,10 +128,10 @@ struct Service::Impl {
   }
 
   void add_routes();
-  /// Each worker reads what it needs to answer in time, before any request.
+  /// Has each worker read the cache ahead of requests.
   void warm_up();
   void handle(Request request, Responder responder);
-  /// What the route answers, from what was answered before where that stands.
+  /// The route's answer: kept from before if the cache has not changed, else made.
   [[nodiscard]] Response answer(const Route& route, const Call& call);
   void tell(const Call& call, const Response& response, Clock::time_point began);
   void tell(const nlohmann::ordered_json& event) {
@@ -150,7 +150,7 @@ struct Service::Impl {
   app::PlaceWatch watch;
   PageData page;
   Measures measures;
-  /// A sweep beside the service changes the first with each trial.
+  /// `served` is for routes of winners alone: a sweep's trials make `answers` stale, not these.
   Answers answers{kAnswerBytes / 2}, served{kAnswerBytes / 2};
   std::atomic<std::size_t> warming = 0;
   std::atomic<bool> stopping = false;
@@ -159,7 +159,7 @@ struct Service::Impl {
   Router router;
   Ids ids;
   HttpServer server;
-  /// Last: what they are at is answered by the server.
+  /// Last, to be destroyed first: the workers answer through the server.
   WorkerPool workers;
 };
 
@@ -204,15 +204,15 @@ void Service::Impl::add_routes() {
 }
 
 void Service::Impl::warm_up() {
-  // What is not read by then is read when it is asked for: a slow disk keeps nobody waiting for long.
+  // On a slow disk warming up ends here, and later requests read the rest.
   const auto end = Clock::now() + kWarmUp;
   for (std::size_t i = worker_count(); i > 0; --i) {
     ++warming;
     const bool posted = workers.post([this, end] {
       try {
-        static_cast<void>(watch.state());  // What is opened before that is stale.
+        static_cast<void>(watch.state());  // A cache opened before this counts as stale.
         app::warm_up(*watch.open(), [this, end] { return stopping || Clock::now() > end; });
-      } catch (const std::exception&) {  // Who asks is told.
+      } catch (const std::exception&) {  // A request that meets the error reports it.
       }
       --warming;
       warming.notify_all();

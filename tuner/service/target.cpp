@@ -15,7 +15,7 @@ int digit_of(char letter) noexcept {
   return -1;
 }
 
-/// `plus_is_blank`: as forms write a query.
+/// Decodes %-escapes. `plus_is_blank`: '+' is a blank, as in queries of forms.
 std::optional<std::string> decode(std::string_view text, bool plus_is_blank) {
   std::string decoded;
   decoded.reserve(text.size());
@@ -34,7 +34,7 @@ std::optional<std::string> decode(std::string_view text, bool plus_is_blank) {
   return decoded;
 }
 
-/// How many bytes a character has that begins so; 0: none does.
+/// Length of the UTF-8 character with this first byte; 0: invalid.
 std::size_t length_by(unsigned char first) noexcept {
   if (first < 0x80) return 1;
   if (first < 0xC2) return 0;
@@ -42,7 +42,7 @@ std::size_t length_by(unsigned char first) noexcept {
   return first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
 }
 
-/// Of the bytes of one: that they are its shortest form, and that it is no control character and no surrogate.
+/// Whether the bytes are the shortest form of one character that is neither a control character nor a surrogate.
 bool is_plain(std::string_view bytes) noexcept {
   const auto first = static_cast<unsigned char>(bytes[0]);
   std::uint32_t point = bytes.size() == 1 ? first : first & (0xFFU >> (bytes.size() + 1));

@@ -7,24 +7,24 @@
 #include <utility>
 #include <vector>
 
-/// The path and the query of a request's target, decoded. Pure functions, for any thread.
+/// Decodes the path and the query of a request's target. Pure functions, for any thread.
 namespace tilewright::service {
 
 struct Target {
   /// "/v1/query"
   std::string path;
-  /// In the order sent; a name may stand there more than once.
+  /// In the order sent; names may repeat.
   std::vector<std::pair<std::string, std::string>> query;
 };
 
-/// Names and values of a query.
+/// Pairs that a query may have.
 inline constexpr std::size_t kMostNames = 64;
 
-/// Nothing for a target that is no absolute path, has broken escapes, control characters or bytes that are no UTF-8,
-/// or too many names. Paths are compared with those of a table and never with files: `..` means nothing.
+/// Nullopt if the target is not an absolute path, or has broken escapes, control characters, invalid UTF-8 or more than
+/// kMostNames pairs. Paths are compared with routes, not with files: `..` has no meaning.
 [[nodiscard]] std::optional<Target> parse_target(std::string_view target);
 
-/// Whether nlohmann's JSON and a terminal can have it.
+/// Valid UTF-8 without control characters: safe for JSON and terminals.
 [[nodiscard]] bool is_plain_utf8(std::string_view text) noexcept;
 
 }  // namespace tilewright::service

@@ -13,7 +13,7 @@ namespace tilewright::service {
 
 using Json = nlohmann::ordered_json;
 
-/// What a sweep tells, as events.
+/// Turns a sweep's reports into events.
 class Tuner::Teller final : public app::JobListener {
  public:
   explicit Teller(Tuner& tuner) : tuner_(tuner) {}
@@ -32,7 +32,7 @@ class Tuner::Teller final : public app::JobListener {
     event["reason"] = reason;
     tell(event);
   }
-  /// The last job waits again.
+  /// Whether the last job was queued again.
   [[nodiscard]] bool retried() const noexcept { return retried_; }
 
   void problem_started(const Problem& problem, std::size_t index, std::size_t of, std::size_t configs,
@@ -125,12 +125,12 @@ void Tuner::run() {
       taken_up = true;
       is_more = app::tune_next(place_, devices_, teller) && !teller.retried();
     } catch (const std::exception& error) {
-      // A full disk, a damaged cache: told, and tried again.
+      // Such as a full disk or a damaged cache: reported, and tried again.
       tell_({{"event", "error"}, {"text", error.what()}});
     }
     if (is_more) continue;
     std::unique_lock lock(mutex_);
-    // Others may queue in the same cache; a device that was lost may be back.
+    // A timeout, since other processes may queue in the same cache and a lost device may be back.
     wake_.wait_for(lock, std::chrono::seconds(30), [this] { return woken_ || stopping_; });
     woken_ = false;
   }

@@ -14,27 +14,27 @@
 #include "tuner/app/place.hpp"
 #include "tuner/app/service_queue.hpp"
 
-/// The thread that tunes queued problems one after the other, and reports on them.
+/// The thread that tunes queued problems one after the other and reports events. Owned by the service; for any thread.
 namespace tilewright::service {
 
 class Tuner {
  public:
-  /// An event, with what it is as "event" and as docs/progress.md has them. Told by any thread.
+  /// Receives an event (docs/progress.md); its "event" names the kind. Called by any thread.
   using Tell = std::function<void(const nlohmann::ordered_json&)>;
 
-  /// Without devices nothing is tuned.
+  /// Without devices no thread starts.
   Tuner(app::Place place, std::vector<app::TuningDevice> devices, Tell tell);
-  /// Ends the work under way where everything is stored.
+  /// Ends the work under way once its results are stored, and joins the thread.
   ~Tuner();
   Tuner(const Tuner&) = delete;
   Tuner& operator=(const Tuner&) = delete;
 
   [[nodiscard]] const std::vector<app::TuningDevice>& devices() const noexcept { return devices_; }
-  /// Something was queued.
+  /// Call it after queueing.
   void wake();
   /// Ends the campaign's work under way.
   void cancel(std::int64_t campaign);
-  /// Everything ends; returns at once.
+  /// Asks the thread to end; returns at once.
   void stop();
 
  private:
@@ -48,7 +48,7 @@ class Tuner {
   std::condition_variable wake_;
   bool woken_ = true;
   std::atomic<bool> stopping_ = false;
-  /// Of the job under way; 0: of misses, or there is none.
+  /// Campaign of the job under way; 0: no job, or a miss.
   std::atomic<std::int64_t> campaign_ = 0;
   std::atomic<bool> cancelled_ = false;
   std::thread thread_;

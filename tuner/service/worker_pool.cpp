@@ -51,7 +51,7 @@ void WorkerPool::run(const std::stop_token& stop) {
 }
 
 void give_way() noexcept {
-  // Of Linux: of this thread alone.
+  // On Linux, nice() affects the calling thread alone.
   static_cast<void>(::nice(10) == -1);
 }
 

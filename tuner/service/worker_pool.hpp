@@ -11,19 +11,19 @@
 
 namespace tilewright::service {
 
-/// Threads that answer what reads files, so that connections wait for none of it. What is posted first is begun first.
+/// Threads for requests that read files, so that connections do not wait. Work begins in the order posted.
 class WorkerPool {
  public:
-  /// At most `most` wait.
+  /// `most`: the longest queue.
   WorkerPool(std::size_t threads, std::size_t most);
-  /// Waiting work is done first.
+  /// Does the waiting work first.
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  /// False where too many wait; then nothing happens. `work` throws nothing.
+  /// Returns false and drops `work` if the queue is full. `work` must not throw.
   [[nodiscard]] bool post(std::function<void()> work);
-  /// Nothing is waiting or at work.
+  /// Whether no work is waiting or running.
   [[nodiscard]] bool is_idle();
 
  private:
@@ -37,7 +37,7 @@ class WorkerPool {
   std::vector<std::jthread> threads_;
 };
 
-/// The thread that calls goes behind whatever else wants the machine's cores: what is measured there must not wait.
+/// Lowers the calling thread's priority, so that measurements on this machine get the cores first.
 void give_way() noexcept;
 
 }  // namespace tilewright::service

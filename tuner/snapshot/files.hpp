@@ -9,29 +9,28 @@
 
 #include "cache/base/descriptor.hpp"
 
-/// Files that outlive a power cut, and folders that one process at a time changes.
+/// Files that survive a power cut, and folders that one process at a time changes.
 namespace tilewright {
 
-/// A folder is this process's to change while it lives: others wait.
+/// Holds the folder's lock while it lives; other processes wait.
 class FolderLock {
  public:
-  /// Makes the folder where there is none. Throws Error that names the folder, also once `cancelled`, which is asked
-  /// while another has it.
+  /// Creates a missing folder. Waits while another process has the lock. Throws Error once `cancelled` returns true,
+  /// CacheError if the lock file cannot be opened.
   explicit FolderLock(const std::filesystem::path& folder, const std::function<bool()>& cancelled = {});
 
  private:
   Descriptor held_;
 };
 
-/// A file that bytes are added to. Where the disk is full, what is there of it goes: it would keep the disk full.
+/// A file that bytes are appended to. If the disk is full, the file is removed, to make room.
 class GrowingFile {
  public:
-  /// Goes on with one that is there. Throws Error.
+  /// Continues an existing file. Throws CacheError, as do begin_anew() and add().
   explicit GrowingFile(const std::filesystem::path& file);
 
   [[nodiscard]] std::uintmax_t size() const noexcept { return static_cast<std::uintmax_t>(size_); }
   void begin_anew();
-  /// Throws Error.
   void add(std::string_view bytes);
 
  private:
@@ -42,13 +41,13 @@ class GrowingFile {
   std::int64_t size_ = 0;
 };
 
-/// The text is on the disk, whole, before it takes its place. Throws Error.
+/// Replaces the file once the whole text is on the disk. Throws CacheError.
 void write_durably(const std::filesystem::path& file, std::string_view text);
-/// Of a folder that this process has locked: drafts that a kill has left.
+/// Removes the drafts that killed processes left. The caller holds the folder's lock.
 void forget_drafts(const std::filesystem::path& folder);
-/// Brings the file's content to the disk. Throws Error.
+/// Flushes the file's content to the disk. Throws CacheError.
 void sync_file(const std::filesystem::path& file);
-/// Nothing but the first `most` bytes. Empty where there is no file. Throws Error where it cannot be read.
+/// The first `most` bytes; empty if there is no file. Throws Error if it cannot be read.
 [[nodiscard]] std::string read_at_most(const std::filesystem::path& file, std::size_t most);
 
 }  // namespace tilewright

@@ -41,7 +41,7 @@ struct FreeDigest {
 };
 using DigestContext = std::unique_ptr<EVP_MD_CTX, FreeDigest>;
 
-/// Nobody is asked for a pass phrase.
+/// Keeps OpenSSL from prompting for a pass phrase.
 int no_pass_phrase(char*, int, int, void*) { return -1; }
 
 std::string read_key_file(const fs::path& file) {
@@ -73,7 +73,7 @@ std::string pem_of(const KeyHandle& key, bool is_private) {
   return {text, static_cast<std::size_t>(size)};
 }
 
-/// How many blocks of PEM begin in `text`.
+/// The number of PEM blocks that begin in `text`.
 std::size_t blocks_of(std::string_view text) {
   constexpr std::string_view kBegin = "-----BEGIN ";
   std::size_t count = 0;
@@ -81,7 +81,7 @@ std::size_t blocks_of(std::string_view text) {
   return count;
 }
 
-/// Never over a file that is there.
+/// Does not replace an existing file: a lost key cannot be made again.
 void write_key(const fs::path& file, const std::string& text, mode_t mode) {
   const Descriptor to(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
   if (!to && errno == EEXIST) {
@@ -155,7 +155,7 @@ PublicKeys::PublicKeys(const fs::path& file) {
     if (!is_ed25519(key)) throw no_key(file, "public");
     keys_.push_back(std::move(key));
   }
-  // The end of the file is an error, too, and TLS looks at what is left.
+  // The end of the file left an error in OpenSSL's queue, which TLS would read.
   ERR_clear_error();
   if (keys_.empty() || keys_.size() != blocks_of(text)) throw no_key(file, "public");
 }

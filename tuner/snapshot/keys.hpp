@@ -9,8 +9,8 @@
 
 struct evp_pkey_st;
 
-/// Ed25519 keys, as PEM files that other programs read, too. Who publishes has the private one; services and machines
-/// that pull have public ones. For any thread.
+/// Ed25519 keys in standard PEM files. Publishers have private keys; services and machines that pull have public keys.
+/// For any thread.
 namespace tilewright {
 
 struct FreeKey {
@@ -20,25 +20,25 @@ using KeyHandle = std::unique_ptr<evp_pkey_st, FreeKey>;
 
 class PublicKeys;
 
-/// Signs.
+/// A key that signs.
 class PrivateKey {
  public:
-  /// Throws UsageError for a file that is no such key, or that others may read or change.
+  /// Throws UsageError if the file has no Ed25519 private key without pass phrase, or others may read or change it.
   explicit PrivateKey(const std::filesystem::path& file);
   /// 128 hexadecimal digits.
   [[nodiscard]] std::string sign(std::string_view text) const;
-  /// Its other half.
+  /// The public half.
   [[nodiscard]] PublicKeys public_keys() const;
 
  private:
   KeyHandle key_;
 };
 
-/// Verifies.
+/// Keys that verify.
 class PublicKeys {
  public:
-  /// One PEM block or several, of which any may have signed: so a key is replaced. Throws UsageError for a file that
-  /// has none, or that others may change.
+  /// The file has one or more PEM blocks; a signature of any key is valid, so that keys can be replaced. Throws
+  /// UsageError if the file has other blocks or no key, or others may change it.
   explicit PublicKeys(const std::filesystem::path& file);
   [[nodiscard]] bool verify(std::string_view text, std::string_view signature) const;
 
@@ -49,7 +49,7 @@ class PublicKeys {
   std::vector<KeyHandle> keys_;
 };
 
-/// Makes a pair: `file`, which only its user can read, and the public `file`.pub. Throws Error where one is there.
+/// Makes a key pair: `file`, readable by its user only, and the public `file`.pub. Throws Error if one exists.
 void make_key_pair(const std::filesystem::path& file);
 
 }  // namespace tilewright

@@ -8,7 +8,7 @@
 
 #include "tuner/snapshot/manifest.hpp"
 
-/// The place of channels and snapshots: a folder, or a service. One thread at a time.
+/// The place of channels and snapshots: a folder or a service. One thread at a time.
 namespace tilewright {
 
 class SnapshotPlace {
@@ -20,17 +20,17 @@ class SnapshotPlace {
 
   /// Its name for people.
   [[nodiscard]] virtual std::string title() const = 0;
-  /// A channel's manifest, not verified; nothing where the channel is new.
+  /// A channel's manifest, not verified; nullopt for a new channel.
   [[nodiscard]] virtual std::optional<SignedManifest> manifest(const std::string& channel) = 0;
   virtual void put_manifest(const SignedManifest& given) = 0;
-  /// Does nothing for a snapshot that is there.
+  /// Does nothing if the place has the snapshot.
   virtual void put_snapshot(const std::filesystem::path& file, const std::string& hash) = 0;
-  /// Adds to `part` what it lacks of the snapshot, of which it may have the beginning: not verified. Throws Error for
-  /// one that is not there, or longer than `most` bytes.
+  /// Completes `part`, which may hold the snapshot's beginning. Does not verify it. Throws Error if the place does not
+  /// have the snapshot, or it is longer than `most` bytes.
   virtual void fetch(const std::string& hash, std::uintmax_t most, const std::filesystem::path& part) = 0;
 };
 
-/// No snapshot is larger: what a wrong size may cost.
+/// The largest snapshot: bounds the damage of a wrong size.
 inline constexpr std::uintmax_t kMostSnapshotBytes = std::uintmax_t{16} << 30;
 
 }  // namespace tilewright

@@ -29,11 +29,11 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostManifestBytes = std::size_t{1} << 16;
 
-/// Whether a process has it open. Whoever has a lease to write is the only one; not every file system can tell.
+/// Whether another process has the file open: then a write lease is refused. False on file systems without leases.
 bool is_open_elsewhere(const fs::path& file) {
   const Descriptor own(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!own) return false;
-  // Whoever opens it meanwhile breaks the lease, of which the kernel tells by a signal: one that nobody minds.
+  // Opening the file breaks the lease and sends a signal: choose one that is ignored by default.
   ::fcntl(own.get(), F_SETSIG, SIGURG);
   return ::fcntl(own.get(), F_SETLEASE, F_WRLCK) != 0 && errno == EAGAIN;
 }
@@ -87,7 +87,7 @@ void PulledFolder::point(const std::string& channel, const std::string& hash) co
 void PulledFolder::keep_part(const std::string& hash) const {
   sync_file(part(hash));
   std::error_code error;
-  // Nobody writes it any more.
+  // A kept snapshot does not change.
   fs::permissions(part(hash), fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read, error);
   if (!error) fs::rename(part(hash), snapshot(hash), error);
   if (error) {
@@ -126,7 +126,7 @@ void PulledFolder::note_failure(const std::string& channel, const std::string& w
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const auto since = before ? before->since : std::chrono::duration_cast<std::chrono::seconds>(now).count();
   std::ofstream(file, std::ios::binary) << since << '\n' << why;
-} catch (const std::exception&) {  // The pull itself tells.
+} catch (const std::exception&) {  // The pull itself reports its failure.
 }
 
 std::vector<std::string> PulledFolder::channels() const {

@@ -10,12 +10,12 @@
 
 #include "tuner/snapshot/manifest.hpp"
 
-/// Where a machine keeps what it has pulled:
-///   snapshots/HASH.db   each by its hash, never changed
-///   CHANNEL.db          a link to the one that the channel points at: what applications open
-///   CHANNEL.json        its manifest
-///   CHANNEL.failed      while pulls fail: since when, and why the last one did
-/// One process at a time changes it; any number open what is there.
+/// The folder of a machine's pulled snapshots:
+///   snapshots/HASH.db   the snapshots, read-only
+///   CHANNEL.db          a link to the channel's snapshot, for applications to open
+///   CHANNEL.json        the channel's manifest
+///   CHANNEL.failed      while pulls fail: the time of the first failure, and the last one's reason
+/// One process at a time changes the folder; any number may read it.
 namespace tilewright {
 
 class PulledFolder {
@@ -24,36 +24,36 @@ class PulledFolder {
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return folder_; }
   [[nodiscard]] std::filesystem::path snapshot(const std::string& hash) const;
-  /// The file in which a snapshot is put together.
+  /// The file that collects a snapshot's bytes.
   [[nodiscard]] std::filesystem::path part(const std::string& hash) const;
   [[nodiscard]] std::filesystem::path link(const std::string& channel) const;
 
-  /// The manifest that was taken last; nothing where none was. Throws Error for a file that is none: without it nobody
-  /// knows what is older.
+  /// The manifest accepted last, or nullopt. Throws Error if it is damaged: an older snapshot could not be detected.
   [[nodiscard]] std::optional<SignedManifest> manifest(const std::string& channel) const;
   void put_manifest(const SignedManifest& given) const;
-  /// The hash that the link leads to; nothing where it leads nowhere.
+  /// The hash of the link's snapshot, or nullopt if the link leads to none.
   [[nodiscard]] std::optional<std::string> linked(const std::string& channel) const;
-  /// In one step: who opens it gets the old one or the new. Throws Error where something else has the link's name.
+  /// Sets the link atomically: readers open the old snapshot or the new one. Throws Error if the link's name is taken
+  /// by another file.
   void point(const std::string& channel, const std::string& hash) const;
-  /// Its bytes are right and on the disk: from now on it has its name.
+  /// Flushes the verified part to the disk, makes it read-only and renames it to the snapshot.
   void keep_part(const std::string& hash) const;
-  /// Throws Error where the disk has no room for so many bytes more.
+  /// Throws Error if the disk has less than `bytes` free.
   void require_room(std::uintmax_t bytes) const;
 
   struct Failure {
-    /// Seconds since 1970, of the first in a row.
+    /// Seconds since 1970 of the first failure in a row.
     std::int64_t since = 0;
     std::string why;
   };
-  /// Nothing where the last pull succeeded. For people: what cannot be read or kept is left out.
+  /// Nullopt if the last pull succeeded, or the file cannot be read.
   [[nodiscard]] std::optional<Failure> failure(const std::string& channel) const noexcept;
-  /// A pull failed; empty: it succeeded.
+  /// Records a failed pull; an empty `why` records success. Ignores errors.
   void note_failure(const std::string& channel, const std::string& why) const noexcept;
-  /// The names of the channels that were pulled, or failed to be.
+  /// The channels that were pulled or failed to be, sorted.
   [[nodiscard]] std::vector<std::string> channels() const;
 
-  /// Takes out all snapshots but the newest, those that a link leads to, and those that a process has open.
+  /// Removes all snapshots but the newest `kept`, those with a link, and those that a process has open.
   void forget_old(std::size_t kept) const;
 
  private:

@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostManifestBytes = std::size_t{1} << 16;
-/// Snapshots that come in pieces at one time; of more the oldest is forgotten.
+/// Snapshots that may arrive in pieces at one time; beyond it the oldest is removed.
 constexpr std::size_t kMostParts = 4;
 
 fs::path part_of(fs::path file) { return file += ".part"; }
@@ -32,7 +32,7 @@ std::uintmax_t size_of(const fs::path& file) {
   return error ? 0 : size;
 }
 
-/// Files of a folder with this ending, the newest first.
+/// A folder's files with this extension, the newest first.
 std::vector<fs::path> newest_first(const fs::path& folder, std::string_view extension) {
   std::vector<std::pair<fs::file_time_type, fs::path>> files;
   std::error_code ignored;
@@ -138,7 +138,7 @@ Shelf::Piece Shelf::take_piece(const std::string& hash, std::uintmax_t bytes, st
   const FolderLock lock(folder_);
   if (snapshot(hash)) return Piece::whole;
   fs::create_directories(blobs());
-  // Whoever begins anew may.
+  // An upload may start over.
   if (from == 0) fs::remove(part);
   if (from != size_of(part) || from + piece.size() > bytes) return Piece::other;
   GrowingFile(part).add(piece);
@@ -177,7 +177,7 @@ void Shelf::forget_old() {
     for (const std::string& channel : channels()) {
       if (const auto now = manifest(channel)) used.insert(now->manifest.snapshot);
     }
-  } catch (const Error&) {  // Nobody knows what such a channel points at.
+  } catch (const Error&) {  // The snapshot of an unreadable channel is unknown: remove nothing.
     return;
   }
   const std::vector<fs::path> files = newest_first(blobs(), "");

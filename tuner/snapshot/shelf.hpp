@@ -7,12 +7,12 @@
 
 #include "tuner/snapshot/place.hpp"
 
-/// A folder of snapshots and channels. Its files lie as a service's paths do (v1/channels/NAME, v1/blobs/HASH), so that
-/// any web server may serve it. Nothing of it is changed in place: readers see a file whole or not at all. Any number
-/// of threads and processes may use one folder; a Shelf belongs to any thread.
+/// A folder of snapshots and channels. Its files have a service's paths (v1/channels/NAME, v1/blobs/HASH), so that any
+/// web server can serve it. Files are replaced atomically: readers see a whole file or none. Any number of threads and
+/// processes may use one folder. For any thread.
 namespace tilewright {
 
-/// The newest snapshots that stay besides those that channels point at.
+/// The number of newest snapshots kept besides those that channels point at.
 inline constexpr std::size_t kKeptSnapshots = 16;
 
 class Shelf final : public SnapshotPlace {
@@ -21,42 +21,42 @@ class Shelf final : public SnapshotPlace {
 
   [[nodiscard]] std::string title() const override { return folder_.string(); }
   [[nodiscard]] std::optional<SignedManifest> manifest(const std::string& channel) override;
-  /// Throws Error where it is not the next of its channel, or its snapshot is not there.
+  /// Throws Error if its number is not above the channel's, or its snapshot is missing.
   void put_manifest(const SignedManifest& given) override;
   void put_snapshot(const std::filesystem::path& file, const std::string& hash) override;
   void fetch(const std::string& hash, std::uintmax_t most, const std::filesystem::path& part) override;
 
-  /// The names of all channels.
+  /// The names of all channels, sorted.
   [[nodiscard]] std::vector<std::string> channels() const;
-  /// A snapshot's file; nothing where it is not there.
+  /// A snapshot's file, or nullopt if it is missing. Throws UsageError if `hash` is not a hash.
   [[nodiscard]] std::optional<std::filesystem::path> snapshot(const std::string& hash) const;
-  /// Of one that comes in pieces, how many bytes are there.
+  /// The bytes received of a snapshot that arrives in pieces.
   [[nodiscard]] std::uintmax_t received(const std::string& hash) const;
 
   enum class Piece : std::uint8_t {
     taken,
     whole,  ///< the snapshot is there
-    other,  ///< it does not begin where the pieces before end
-    wrong,  ///< all are there and are not what the hash says: they are forgotten
+    other,  ///< it does not continue the pieces received
+    wrong,  ///< all bytes are there but do not have the hash: they are removed
   };
-  /// Takes a piece of a snapshot of `bytes` bytes; the first begins at 0. Throws Error for a disk that is full.
+  /// Takes a piece of a snapshot of `bytes` bytes; the first begins at 0. Throws CacheError if the disk is full.
   [[nodiscard]] Piece take_piece(const std::string& hash, std::uintmax_t bytes, std::uintmax_t from,
                                  std::string_view piece);
 
   enum class Taken : std::uint8_t {
     taken,
-    known,        ///< it is the channel's already
-    stale,        ///< the channel has one of as high a number
-    no_snapshot,  ///< what it points at is not there, or of another size
+    known,        ///< it is the channel's manifest already
+    stale,        ///< the channel's number is as high or higher
+    no_snapshot,  ///< its snapshot is missing or has another size
   };
-  /// Makes it what its channel points at; who signed it is for the caller to judge. Then snapshots that nothing points
-  /// at go, but for the newest.
+  /// Makes it the manifest of its channel; the caller has checked the signature. Then removes old snapshots without a
+  /// channel.
   [[nodiscard]] Taken take_manifest(const SignedManifest& given);
 
  private:
   [[nodiscard]] std::filesystem::path channel_file(const std::string& channel) const;
   [[nodiscard]] std::filesystem::path blobs() const { return folder_ / "v1" / "blobs"; }
-  /// Throws UsageError for what is no hash.
+  /// Throws UsageError if `hash` is not a hash.
   [[nodiscard]] std::filesystem::path blob(const std::string& hash) const;
   void forget_old();
 

@@ -18,7 +18,7 @@ constexpr const char* kAll = "all";
 DevicePool::DevicePool(const std::vector<std::string>& names, const DeviceProcess::Settings& settings)
     : settings_(settings) {
   std::unique_lock lock(mutex_);
-  // Of all GPUs the first one tells how many there are.
+  // With "all", the first GPU's sight has the number of GPUs.
   const bool all = names.front() == kAll;
   for (const std::string& name : names) begin(all ? "auto" : name, all);
   const auto failed = [this] { return std::ranges::all_of(doors_, &Door::failed); };
@@ -59,7 +59,7 @@ void DevicePool::open(Door& door, bool all) {
     const std::lock_guard lock(mutex_);
     door.process = std::move(process);
     open_.push_back(door.process.get());
-    // What failed before is told now that it costs no more than itself.
+    // Earlier failures are notes now that a device has opened; if none had, the first would be thrown.
     if (open_.size() == 1 && settings_.note) std::ranges::for_each(lost_, settings_.note);
   } catch (const std::exception& error) {
     fail(door, error.what());

@@ -15,31 +15,31 @@
 #include "tuner/sweep/devices.hpp"
 #include "tuner/worker/device_process.hpp"
 
-/// Devices that are opened at once, each in a process of its own and by a thread of its own. The first one that is open
-/// can be used; the others come when they are. May be used by one thread.
+/// Devices opened in parallel, each by its own thread in its own process. The first open device can be used while the
+/// others are still opening. One thread.
 namespace tilewright {
 
 class DevicePool : public Devices {
  public:
-  /// Opens the devices of these names; "all" alone is every GPU, or the emulator where there is none. Waits for the
-  /// first. Throws the first failure where none can be opened. `settings.note` hears of devices that cannot be opened
-  /// beside others; any thread may call it.
+  /// Opens the named devices; "all" alone means all GPUs, or the emulator without any. Waits for the first to open.
+  /// Throws the first failure if none opens. If some open, `settings.note` hears of the others' failures, from any
+  /// thread.
   DevicePool(const std::vector<std::string>& names, const DeviceProcess::Settings& settings);
-  /// Gives up devices that are still being opened. All processes end at the same time.
+  /// Abandons devices that are still opening. Ends all processes in parallel.
   ~DevicePool() override;
 
   [[nodiscard]] State state() override;
-  /// The one that came first.
+  /// The device that opened first.
   [[nodiscard]] DeviceProcess& first();
-  /// Waits until every device is open or could not be opened.
+  /// Waits until each device is open or has failed to open.
   void wait_for_all();
-  /// Of the devices, each once, also of those that are still being opened.
+  /// The distinct fingerprints of the devices, including those still opening; waits until they are known.
   [[nodiscard]] std::vector<std::string> fingerprints();
-  /// The devices that could not be opened so far, in words.
+  /// Messages about the devices that failed to open so far.
   [[nodiscard]] std::vector<std::string> lost();
 
  private:
-  /// One device on its way. Stays where it is.
+  /// A device with the thread that opens it. Its address is stable.
   struct Door {
     std::string name;
     std::optional<DeviceSight> sight;
@@ -48,7 +48,7 @@ class DevicePool : public Devices {
     std::jthread opener;
   };
 
-  /// With the lock.
+  /// The caller holds mutex_.
   void begin(const std::string& name, bool all);
   void open(Door& door, bool all);
   void fail(Door& door, const std::string& why);
@@ -58,7 +58,7 @@ class DevicePool : public Devices {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::list<Door> doors_;
-  /// In the order in which they came.
+  /// In the order in which they opened.
   std::vector<DeviceProcess*> open_;
   std::vector<std::string> lost_;
   std::exception_ptr first_failure_;

@@ -12,7 +12,7 @@
 namespace tilewright {
 namespace {
 
-// Opening a GPU takes a second, and many seconds on a host with many of them.
+// Opening a GPU takes a second, or many seconds on a host with many GPUs.
 constexpr std::chrono::seconds kPatienceToOpen{120};
 constexpr std::chrono::seconds kPatienceToCopy{60};
 constexpr std::chrono::seconds kTimeout{10};
@@ -53,7 +53,7 @@ DeviceProcess::Answer DeviceProcess::begin() {
 
 DeviceProcess::Greeting DeviceProcess::greeted() {
   Answer answer = begin();
-  // Something may have killed it that was no fault of the device.
+  // Try once more: the cause may not be the device.
   if (answer.kind == Answer::Kind::lost) answer = begin();
   if (answer.kind != Answer::Kind::message) {
     throw DeviceError(fmt::format("opening {} failed: {}", settings_.device, answer.reason));
@@ -72,7 +72,7 @@ DeviceProcess::Greeting DeviceProcess::greeted() {
   });
 }
 
-// A GPU whose last context died in an error may take a moment to be itself again.
+// Several attempts: a GPU may need a moment after a context died in an error.
 bool DeviceProcess::start() {
   std::string reason;
   for (int i = 0; i < kStarts; ++i) {

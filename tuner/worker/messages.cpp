@@ -208,7 +208,7 @@ void read_trial(const Message& message, Trial& trial) {
 }
 
 Message error_message(const std::exception& error, bool lost) {
-  // What Tilewright itself found wrong with the machine, such as a full disk, and what nobody had thought of.
+  // Other errors: faults of the host, such as a full disk, and unforeseen exceptions.
   std::string kind = dynamic_cast<const Error*>(&error) != nullptr ? "host" : "error";
   int code = 0;
   if (const auto* device = dynamic_cast<const DeviceError*>(&error)) {

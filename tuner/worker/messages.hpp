@@ -11,16 +11,16 @@
 #include "tuner/process/channel.hpp"
 #include "tuner/sweep/config_runner.hpp"
 
-/// The messages between a sweep and the process that has its device, as values. Both ends are one program, so a
-/// message needs no version; what does not fit throws what understand() (tuner/process/channel.hpp) expects.
+/// The messages between a sweep and its device's process, as values. Both ends are one program, so messages have no
+/// version. Malformed messages throw the exceptions that understand() (tuner/process/channel.hpp) handles. Pure.
 ///
-/// The worker may begin with a sight: which GPU it is about to open. Then comes its greeting: which device it has
-/// opened. Then the parent asks and the worker answers, one thing at a time: {"do": "set_up" | "run" |
-/// "time_together" | "time" | "verify" | "check_again" | "memcpy" | "release", …}. Before an answer may come beats, by
-/// which the worker shows that it gets on. An answer is what was asked for, or what was thrown.
+/// The worker may begin with a sight: the GPU that it is about to open. Then comes its greeting: the opened device.
+/// Then the parent asks and the worker answers, one question at a time: {"do": "set_up" | "run" | "time_together" |
+/// "time" | "verify" | "check_again" | "memcpy" | "release", …}. Beats may precede an answer: they show progress. An
+/// answer is a result or an error.
 namespace tilewright {
 
-/// Of a definition, what verifying and measuring need: all but spaces and grids.
+/// The parts of a definition that verifying and measuring need: all but spaces and grids.
 [[nodiscard]] Message to_message(const OpDefinition& definition);
 [[nodiscard]] OpDefinition definition_from(const Message& message);
 
@@ -37,7 +37,7 @@ namespace tilewright {
 [[nodiscard]] Message to_message(const CompileResult& reference);
 [[nodiscard]] CompileResult reference_from(const Message& message);
 
-/// A config with the binary that it runs; read back, the build has no more than its kernels.
+/// A config with its binary. Read back, the build has only its kernels.
 [[nodiscard]] Message to_message(const CompiledConfig& config);
 struct OwnedCompiledConfig {
   Config config;
@@ -49,7 +49,7 @@ struct OwnedCompiledConfig {
 /// `definition` must outlive the result.
 [[nodiscard]] OwnedCompiledConfig compiled_config_from(const Message& message, const OpDefinition& definition);
 
-/// Of a trial, what the device says: status, reason, timing, accuracy, phases and readings.
+/// A trial's results from the device: status, reason, timing, accuracy, phases and readings.
 [[nodiscard]] Message to_message(const Trial& trial);
 /// Sets these in `trial`.
 void read_trial(const Message& message, Trial& trial);
@@ -57,9 +57,9 @@ void read_trial(const Message& message, Trial& trial);
 [[nodiscard]] Message to_message(const Verdict& verdict);
 [[nodiscard]] Verdict verdict_from(const Message& message);
 
-/// A thrown error, by its kind. `lost`: the device answers no more.
+/// A thrown error with its kind. `lost`: the device no longer answers.
 [[nodiscard]] Message error_message(const std::exception& error, bool lost);
-/// Throws it again, when the message is one.
+/// Throws the error again if the message is one.
 void throw_if_error(const Message& message);
 
 }  // namespace tilewright

@@ -13,15 +13,15 @@
 namespace tilewright {
 namespace {
 
-// Of references in fp64 on the emulator, some of which take minutes.
+// Some fp64 references take minutes on the emulator.
 constexpr std::chrono::minutes kPatienceToSetUp{10};
-// What a config may need besides its launches: to be loaded, its workspaces, its graph, a host that is busy compiling.
+// Time a config may need besides its launches: loading, workspaces, its graph, a host that is busy compiling.
 constexpr std::chrono::seconds kLeastPatience{5};
-// A config so many times slower than the best is not worth waiting for.
+// A config this many times slower than the best is not worth waiting for.
 constexpr double kMuchSlower = 200;
 
-/// What became of a config, by the message about it; without one, or with one that makes no sense, its process is lost.
-/// Throws what is no config's fault.
+/// Reads a config's outcome into `trial`: crashed if the message is empty or garbled. Throws errors of the host, which
+/// are not the config's fault.
 void read_outcome(const Message& message, Trial& trial) {
   Trial read = trial;
   try {
@@ -72,7 +72,7 @@ bool RemoteConfigRunner::set_up() {
                          {"mode", std::string(name(setting_.mode))},
                          {"definition", to_message(definition_)},
                          {"reference", to_message(reference_)}};
-  // Once more: what ended the process may have been left behind by another problem.
+  // Two attempts: another problem may have caused the first process's end.
   for (int attempt = 0;; ++attempt) {
     const Answer answer = process_.ask(question, kPatienceToSetUp);
     if (answer.kind == Answer::Kind::interrupted) return false;
@@ -104,7 +104,7 @@ std::chrono::milliseconds RemoteConfigRunner::patience() const {
 
 void RemoteConfigRunner::learn(const Trial& trial) {
   if (trial.status != TrialStatus::ok || !trial.timing) return;
-  // Until something is verified, rounds are timed of one launch for each set.
+  // A round has one launch for each input set.
   const double round = trial.timing->median_ns * std::max(1, trial.timing->input_sets);
   best_round_ns_ = best_round_ns_ > 0 ? std::min(best_round_ns_, round) : round;
 }
@@ -131,8 +131,7 @@ Trial RemoteConfigRunner::run(const Implementation& implementation, const Config
     read_outcome(answer.message, trial);
     if (trial.status != TrialStatus::crashed) break;
     first = trial.reason;
-    // Again in a process that nothing has gone wrong in yet; and after that, whatever comes next is in a new one as
-    // well.
+    // Retry in a fresh process; if that crashes, too, the next config starts in a fresh one as well.
     process_.discard();
   }
   if (trial.status != TrialStatus::crashed && !first.empty()) {

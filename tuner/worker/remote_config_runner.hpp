@@ -9,8 +9,8 @@
 
 #include "tuner/worker/device_process.hpp"
 
-/// One problem that is set up in a DeviceProcess. When that process is lost, the problem is set up again in the next
-/// one.
+/// A problem set up in a DeviceProcess. If that process is lost, the problem is set up again in the next one. One
+/// thread.
 namespace tilewright {
 
 class RemoteConfigRunner : public ConfigRunner {
@@ -20,11 +20,11 @@ class RemoteConfigRunner : public ConfigRunner {
                      CompileResult reference, TrialSetting setting);
   ~RemoteConfigRunner() override;
 
-  /// Sets the problem up where it is not. False when interrupted. Throws DeviceError when it cannot be.
+  /// Sets the problem up, unless the current process has it. Returns false on interrupt. Throws DeviceError on failure.
   [[nodiscard]] bool set_up();
 
-  /// A config that crashes its process, or reports a crash, is tried once more in a new one, and `crashed` only if that
-  /// happens again. One that does not get on is `timed_out` at once.
+  /// A config that crashes its process, or reports a crash, is tried once more in a new process, and is `crashed` if it
+  /// crashes again. A config without progress is `timed_out` at once.
   [[nodiscard]] Trial run(const Implementation& implementation, const Config& config, const Build& build,
                           std::span<const std::byte> binary, const StopRule& rule) override;
   [[nodiscard]] std::vector<Timing> time_together(std::span<const CompiledConfig> configs,
@@ -35,13 +35,12 @@ class RemoteConfigRunner : public ConfigRunner {
 
  private:
   using Answer = DeviceProcess::Answer;
-  /// Asks about the problem, which is set up first where that is needed.
+  /// Asks about the problem, after setting it up if needed.
   [[nodiscard]] Answer ask(Message question, std::chrono::milliseconds patience);
-  /// The same, a second time in a new process when the first one is lost or its answer is none that `read` can read.
-  /// Throws what the worker threw, and DeviceError when it is lost twice or does not get on. Does not read when
-  /// interrupted.
+  /// Asks, and once more in a new process if the first is lost or `read` cannot read its answer. Throws the worker's
+  /// error, and DeviceError if the second fails, too, or makes no progress. On interrupt `read` is not called.
   void ask_twice(const Message& question, const std::string& what, const std::function<void(const Message&)>& read);
-  /// The longest silence of a config.
+  /// The longest silence that a config may take.
   [[nodiscard]] std::chrono::milliseconds patience() const;
   void learn(const Trial& trial);
 
@@ -51,10 +50,10 @@ class RemoteConfigRunner : public ConfigRunner {
   CompileResult reference_;
   TrialSetting setting_;
   std::int64_t id_;
-  /// Of the process that it is set up in; 0: none.
+  /// Generation of the process that has the problem; 0: none.
   int generation_ = 0;
   std::chrono::nanoseconds set_up_took_{0};
-  /// A round of the best config so far, in all; 0: none is known.
+  /// Time of a whole round of the best config so far; 0: unknown.
   double best_round_ns_ = 0;
 };
 

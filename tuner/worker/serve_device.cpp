@@ -15,7 +15,7 @@
 namespace tilewright {
 namespace {
 
-// Often enough that the parent's patience never ends between two of them while work gets on.
+// Well below the parent's patience.
 constexpr std::chrono::milliseconds kBeat{100};
 
 class Server {
@@ -33,7 +33,7 @@ class Server {
   }
 
  private:
-  /// A problem that is set up. Its runner refers to its definition.
+  /// A problem that is set up. Its runner refers to its definition, so the address must be stable.
   struct Place {
     OpDefinition definition;
     std::unique_ptr<ConfigRunner> runner;
@@ -62,12 +62,12 @@ class Server {
     }
   }
 
-  /// What every problem needs of the device is compiled while the parent compiles the first of its own.
+  /// Compiles the device's tools while the parent compiles its first kernels.
   void prepare() {
     try {
       (void)device_->tools();
     } catch (const std::exception&) {
-      // The first problem meets it again, and says so.
+      // The first problem fails again and reports it.
     }
   }
 
@@ -110,7 +110,7 @@ class Server {
   }
 
   Message set_up(std::int64_t id, const Message& message) {
-    // What an earlier one holds may be the memory that this one needs.
+    // Frees the earlier set-up's memory first.
     places_.erase(id);
     Place& place = places_[id];
     try {
@@ -144,7 +144,7 @@ class Server {
     return {{"timings", std::move(timings)}};
   }
 
-  /// Shows that work gets on. Never an interrupt: this process is killed for that.
+  /// Sends a beat if one is due. Returns false, since an interrupt kills this process instead.
   bool beat() {
     const auto now = Channel::Clock::now();
     if (now - last_beat_ < kBeat) return false;

@@ -8,17 +8,17 @@
 
 #include "tuner/device/device.hpp"
 
-/// The other side of DeviceProcess (device_process.hpp): what the process does that has the device.
+/// The worker's side of DeviceProcess (device_process.hpp). One thread.
 namespace tilewright {
 
-/// Opens a device; fills `said` as open_device does.
+/// Opens a device; sets `said` as open_device does.
 using OpenDevice = std::function<std::unique_ptr<Device>(std::string* said)>;
 
-/// Tells of a GPU that is to be opened what its driver says of it; nothing of what is no GPU, or not there.
+/// The driver's facts of the GPU to be opened, or nullopt if it is no GPU or absent.
 using SeeDevice = std::function<std::optional<DeviceSight>()>;
 
-/// Tells what it sees, opens the device, then sets up problems and tries configs as the messages that come over
-/// `socket` say, until there are no more. Returns the process's exit code.
+/// Sends the sight, opens the device, then carries out the messages that arrive over `socket` until it closes. Returns
+/// the process's exit code.
 int serve_device(const OpenDevice& open, int socket, const SeeDevice& see = {});
 
 }  // namespace tilewright

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Atomics. They are atomic between OS threads too, since two launches may share a buffer. Each spends a
-// little of the thread's credit, and lets the others run when it is gone: so a thread that spins on an atomic
-// makes progress possible, or ends as `timed out`.
+// Atomics. They are atomic between OS threads, too, since two launches may share a buffer. Each costs one unit of the
+// thread's credit; at zero the thread yields. So the others progress while a thread spins on an atomic, or the launch
+// ends as `timed out`.
 
 #include "emulator/abi.h"
 #include "emulator/builtins/keywords.h"
@@ -29,7 +29,7 @@ struct AtomicBits<8> {
   using type = unsigned long long;
 };
 
-// Replaces *address by update(old) and gives old.
+// Replaces *address by update(old) and returns old.
 template <class T, class Update>
 inline T atomic_update(T* address, Update update) {
   using Bits = typename AtomicBits<sizeof(T)>::type;

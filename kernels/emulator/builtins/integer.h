@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Integer intrinsics, min and max, and the casts between numbers and their bits.
+// Integer intrinsics, min and max, and casts between numbers and their bits.
 
 inline int __clz(int value) { return value == 0 ? 32 : __builtin_clz(static_cast<unsigned>(value)); }
 inline int __clzll(long long value) {
@@ -27,7 +27,7 @@ inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
 }
 inline int __mul24(int a, int b) { return ((a << 8) >> 8) * ((b << 8) >> 8); }
 
-// Four bytes chosen from the eight of y:x, by the lower three bits of each nibble.
+// Four bytes of y:x, each chosen by the lower three bits of a nibble of `selector`.
 inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
   const unsigned long long bytes = static_cast<unsigned long long>(y) << 32 | x;
   unsigned result = 0;

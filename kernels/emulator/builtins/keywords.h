@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// CUDA's words in front of declarations. A `__shared__` variable becomes thread-local, so that launches on
-// two OS threads do not share it; the runtime poisons the module's thread-local block at each block's start
-// and exchanges it between the blocks of a cluster.
+// CUDA's declaration keywords. A `__shared__` variable becomes thread-local, so that launches on two OS threads do not
+// share it. The runtime poisons the module's thread-local block at each block's start and exchanges it between the
+// blocks of a cluster.
 
 #include "emulator/abi.h"
 
@@ -27,7 +27,7 @@ static const Runtime* runtime;  // set when the module is loaded
 
 }  // namespace tilewright::emulator
 
-// The last parameter of functions that reports mention: the place of the call.
+// The last parameter of functions that appear in reports: the place of the call.
 #define TILEWRIGHT_SITE ::tilewright::emulator::Site site = ::tilewright::emulator::Site::here()
 
 extern "C" int printf(const char* format, ...);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The mathematical functions, from the C library, declared here because <math.h> is slow to read. Approximate
-// intrinsics (__expf…) give the exact function's value: the emulator checks a kernel's logic and not the GPU's
-// last bits. Functions that round once (fma, division, square root) are as on the GPU.
+// Mathematical functions of the C library, declared here because <math.h> is slow to read. Approximate intrinsics
+// (__expf…) return the accurate function's value: the emulator checks a kernel's logic, not the GPU's last bits.
+// Functions that round once (fma, division, square root) are as on the GPU.
 
 #define TILEWRIGHT_MATH1(name)                    \
   extern "C" double name(double) noexcept(true);  \
@@ -54,7 +54,7 @@ extern "C" double ldexp(double, int) noexcept(true);
 extern "C" float ldexpf(float, int) noexcept(true);
 inline float fma(float a, float b, float c) { return fmaf(a, b, c); }
 
-// Inline, since reductions are made of them. A NaN gives way to a number.
+// Inline, since reductions use them. Of a NaN and a number, the number is returned.
 inline float fmaxf(float a, float b) { return a > b || b != b ? a : b; }
 inline float fminf(float a, float b) { return a < b || b != b ? a : b; }
 inline double fmax(double a, double b) { return a > b || b != b ? a : b; }
@@ -106,7 +106,7 @@ inline float __fmul_rn(float a, float b) { return a * b; }
 inline float __fdiv_rn(float a, float b) { return a / b; }
 inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
 
-// Conversions from numbers to integers: those outside the range give the nearest, and NaN gives zero, as on the GPU.
+// Conversions to integers: values out of range become the nearest integer, and NaN becomes zero, as on the GPU.
 namespace tilewright::emulator {
 template <class Integer>
 inline Integer clamp_to_integer(double value, Integer least, Integer most) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// CUDA's functions for single loads and stores with a cache hint, and for asking where a pointer points. A hint
-// changes no value, so here they all are plain accesses.
+// CUDA's loads and stores with a cache hint, and __isShared. Hints do not change values, so all are plain accesses.
 
 #include "emulator/abi.h"
 #include "emulator/builtins/keywords.h"
@@ -31,7 +30,7 @@ TILEWRIGHT_STORE(__stcs)
 TILEWRIGHT_STORE(__stwt)
 #undef TILEWRIGHT_STORE
 
-// Within dynamic shared memory, which is what the ptx/ functions of this tree expect.
+// True for dynamic shared memory, which the ptx/ functions expect; false for static __shared__ variables.
 inline bool __isShared(const void* address) {
   const auto& block = *tilewright::emulator::this_thread().block;
   const auto* byte = static_cast<const unsigned char*>(address);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The 16-bit floating-point types, of which cuda_fp16.h and cuda_bf16.h give the CUDA names. Conversions from wider
-// types round once, to the nearest, ties to even; NaN becomes the GPU's canonical 0x7fff. Arithmetic is computed in
-// float and rounded, which for 11 and 8 significant bits gives the correctly rounded result; fma in double.
+// The 16-bit floating-point types; cuda_fp16.h and cuda_bf16.h define their CUDA names. Conversions from wider types
+// round once, to the nearest, ties to even; NaN becomes the GPU's canonical 0x7fff. Arithmetic is computed in float and
+// rounded, which is correctly rounded for 11 and 8 significant bits; fma is computed in double.
 
 namespace tilewright::emulator {
 
@@ -17,7 +17,7 @@ struct HalfFormat {
     if (magnitude > 0x7f800000u) return 0x7fff;
     if (magnitude >= 0x477ff000u) return static_cast<unsigned short>(sign | kInfinity);  // 65520 and above
     if (magnitude < 0x38800000u) {
-      // A subnormal half: 0.5f has the same unit in the last place, so that the addition rounds.
+      // A subnormal half: 0.5f has the same unit in the last place, so the addition rounds.
       const float shifted = __builtin_bit_cast(float, magnitude) + 0.5f;
       return static_cast<unsigned short>(sign | (__builtin_bit_cast(unsigned, shifted) - 0x3f000000u));
     }
@@ -52,8 +52,8 @@ struct Bfloat16Format {
   static float to_float(unsigned short bits) { return __builtin_bit_cast(float, static_cast<unsigned>(bits) << 16); }
 };
 
-// The float next to `value` in the direction of zero, its last bit set when it is not exact: rounding that to
-// fewer bits gives what rounding `value` itself would.
+// `value` truncated to float, with its last bit set if inexact: rounding the result to fewer bits equals rounding
+// `value`.
 inline float round_to_odd(double value) {
   const float nearest = static_cast<float>(value);
   unsigned bits = __builtin_bit_cast(unsigned, nearest);
@@ -62,7 +62,7 @@ inline float round_to_odd(double value) {
   return __builtin_bit_cast(float, bits | 1u);
 }
 
-// a * b + c in double, to odd: exact enough for one rounding to 16 bits.
+// a * b + c in double, rounded to odd: exact enough for one rounding to 16 bits.
 inline double fma_to_odd(float a, float b, float c) {
   const double product = static_cast<double>(a) * static_cast<double>(b);
   const double addend = static_cast<double>(c);
@@ -113,7 +113,7 @@ struct SmallFloat {
   SmallFloat& operator/=(SmallFloat other) { return *this = *this / other; }
 
  private:
-  // A large value goes through a double in which the middle of its 4096 neighbours stands for them all.
+  // Values beyond 2^53: their lower 12 bits, unless zero, are replaced by the middle, 2048, which rounds alike.
   static unsigned short from_integer(long long value) {
     const long long low = value & 4095;
     const bool fits = value >= -(1ll << 53) && value <= (1ll << 53);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The functions that cuda_fp16.h and cuda_bf16.h have under one name for both types.
+// The functions that have the same name in cuda_fp16.h and cuda_bf16.h.
 
 #include "emulator/builtins/atomic.h"
 #include "emulator/builtins/math.h"

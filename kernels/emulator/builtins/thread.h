@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Which thread this is, and the barriers of its block.
+// The running thread's indices, and its block's barriers.
 
 #include "emulator/abi.h"
 #include "emulator/builtins/keywords.h"
@@ -31,7 +31,7 @@ inline int __syncthreads_or(int predicate, tilewright::emulator::Site site = til
       tilewright::emulator::runtime->barrier(tilewright::emulator::BarrierOp::kOr, 0, 0, predicate, site));
 }
 
-// Fences order memory between real processors; here one fiber runs at a time, so the compiler alone is told.
+// Fences order memory between processors. Here one fiber runs at a time, so a compiler barrier suffices.
 inline void __threadfence_block() { asm volatile("" ::: "memory"); }
 inline void __threadfence() { asm volatile("" ::: "memory"); }
 inline void __threadfence_system() { asm volatile("" ::: "memory"); }

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The functions that the lanes of a warp call together. Each lane leaves a payload on its stack and waits;
-// the last one to arrive fills in everybody's result. What is read from a lane that is not there (exited, or not in
-// the mask) is poison: all bits set.
+// The functions that a warp's lanes call together. Each lane leaves a payload on its stack and waits; the last to
+// arrive fills in all results. A read from an absent lane (exited, or not in the mask) returns poison: all bits set.
 
 #include "emulator/abi.h"
 #include "emulator/builtins/keywords.h"
 
 namespace tilewright::emulator {
 
-// Copies without memcpy's call: payloads are at most 8 bytes.
 template <class T>
 struct ShuffleLane {
   T value;
@@ -21,7 +19,7 @@ struct ShuffleLane {
 
 enum class Shuffle { kIndex, kUp, kDown, kXor };
 
-// The lane that `lane` reads, as the PTX manual gives it for shfl.sync.
+// The lane that `lane` reads, by the PTX manual's definition of shfl.sync.
 template <Shuffle Kind>
 inline int shuffle_source(int lane, unsigned operand, int width) {
   const int last = width - 1;
@@ -89,7 +87,7 @@ inline void ballot_combine(void* const* payloads, unsigned present) {
     const int lane = __builtin_ctz(left);
     if (vote_lane(payloads, lane).value != 0) result |= 1u << lane;
   }
-  // `agreed` tells all(): nobody present said no.
+  // `agreed`, for __all_sync: no present lane voted no.
   for (unsigned left = present; left != 0; left &= left - 1) {
     vote_lane(payloads, __builtin_ctz(left)).agreed = result == present;
   }
@@ -175,7 +173,7 @@ inline void __syncwarp(unsigned mask = 0xffffffffu, TILEWRIGHT_SITE) {
   vote(mask, 0, &meet_combine, site);
 }
 
-// CUDA promises nothing about which lanes run together, so strictly a lane finds itself alone.
+// CUDA guarantees nothing about the lanes that run together: the strictest answer is the lane alone.
 inline unsigned __activemask() { return 1u << ::tilewright::emulator::this_thread().lane; }
 
 #define TILEWRIGHT_REDUCE(name, type, expression)                                                        \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Takes the place of device/shared.cuh: dynamic shared memory is the running block's buffer, filled with
-// poison (all bits set, which reads as NaN) when the block starts.
+// Replaces device/shared.cuh: dynamic shared memory is the running block's buffer, filled with poison (all bits set,
+// which reads as NaN) when the block starts.
 
 #include "emulator/abi.h"
 

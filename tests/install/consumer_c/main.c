@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A C program against the installed package: the version is the one installed, and a cache that is not there is an
-   error with a text, never a crash. */
+/* A C program against the installed package: the version is the installed one, and a missing cache is an error with a
+   text, not a crash. */
 #include <stdio.h>
 #include <string.h>
 #include <tilewright/tilewright.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A C++ program against the installed package: a cache that is not there is an exception that names it.
+// A C++ program against the installed package: a missing cache is an exception that names it.
 #include <tilewright/tilewright.h>
 #include <tilewright/launch.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers at once. Configs of an implementation "wrong" do not compile, nor do those that FAKE_JIT_REFUSES names; those
-// of "odd" have kernels that nobody can read. The binary is the file FAKE_JIT_BINARY with the kernels of
-// FAKE_JIT_KERNELS, else the request's texts, a line each. While there is a file FAKE_JIT_GATE it does not answer.
+// A compiler process that answers at once. Configs of the implementation "wrong", or that FAKE_JIT_REFUSES names, do
+// not compile; those of "odd" have unreadable kernels. The binary is the file FAKE_JIT_BINARY with the kernels of
+// FAKE_JIT_KERNELS, else the request's texts, one a line. It does not answer while the file FAKE_JIT_GATE exists.
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>

@@ -67,7 +67,7 @@ class Forks(LaunchTest):
     def in_child(self, work):
         """`work` is true in a child by fork."""
         with warnings.catch_warnings():
-            # Of other threads of this process, of which the child needs none.
+            # The warning is about other threads of this process, which the child does not need.
             warnings.simplefilter("ignore", DeprecationWarning)
             child = os.fork()
         if child == 0:

@@ -56,7 +56,7 @@ class Launcher(LaunchTest):
         def slow(*words):
             made.append(words)
             begun.set()
-            time.sleep(0.1)  # for the other thread to come here, where nothing keeps it
+            time.sleep(0.1)  # lets the other thread get here, unless a lock stops it
             return tilewright.Op(*words)
 
         with unittest.mock.patch.object(_launcher, "Op", slow):

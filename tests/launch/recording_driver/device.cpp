@@ -221,7 +221,7 @@ RECORDING_API Result cuMemAlloc_v2(Address* address, std::size_t bytes) {
     *address = again->first;
     ended.erase(again);
   } else {
-    // What the driver gives is aligned so.
+    // The driver's alignment.
     void* memory = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
     if (memory == nullptr) return out_of_memory;
     *address = reinterpret_cast<Address>(memory);
@@ -243,7 +243,7 @@ RECORDING_API Result cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   return success;
 }
 
-// NVML, which the driver's machine would have beside it.
+// NVML, which a driver's machine has, too.
 RECORDING_API int nvmlInit_v2() {
   const std::lock_guard lock(state().mutex);
   return state().ordered("nvmlInit_v2");

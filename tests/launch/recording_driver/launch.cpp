@@ -19,8 +19,7 @@ namespace {
 constexpr const char* kMagic = "tilewright-recording\n";
 constexpr unsigned kMostSharedBytes = 232448;
 
-/// Runs and reads as much as the first-level caches of a processor hold, so that what comes next finds nothing of its
-/// own there.
+/// Runs and reads as much as a processor's first-level caches hold, to evict their content.
 void fill_caches() {
 #if defined(__x86_64__)
   asm volatile(".rept 2048; jmp 1f; .balign 16; 1:; .endr");
@@ -30,7 +29,7 @@ void fill_caches() {
   for (std::size_t i = 0; i < sizeof memory; i += kLine) static_cast<void>(memory[i]);
 }
 
-/// Reads a binary of the recording driver; false when it is none.
+/// Reads a binary of the recording driver; returns false if it is none.
 bool parse(const char* code, LibraryRecord& library) {
   if (std::memcmp(code,
                   "\x7f"
@@ -39,7 +38,7 @@ bool parse(const char* code, LibraryRecord& library) {
     library.any_symbol = true;
     return true;
   }
-  // PTX, which the driver translates.
+  // PTX, which the driver compiles.
   if (std::strncmp(code, ".version", 8) == 0) return library.any_symbol = true;
   if (std::strncmp(code, kMagic, std::strlen(kMagic)) != 0) return false;
   std::istringstream lines(code + std::strlen(kMagic));
@@ -55,7 +54,7 @@ bool parse(const char* code, LibraryRecord& library) {
 
 FunctionRecord* record_of(Function function) { return reinterpret_cast<FunctionRecord*>(function); }
 
-/// What the driver would say of this geometry.
+/// The driver's verdict on this geometry.
 Result judge(const FunctionRecord& function, const LaunchConfig& config, const recording_launch_record& record) {
   const unsigned threads = config.block_x * config.block_y * config.block_z;
   if (threads == 0 || threads > 1024) return invalid_value;
@@ -84,7 +83,7 @@ void read_attributes(const LaunchConfig& config, recording_launch_record& record
   }
 }
 
-/// Copies the values that the parameters point at: reading them is what finds a pointer that is wrong.
+/// Copies the values that the parameters point to; reading them exposes wrong pointers.
 void read_params(const KernelRecord& kernel, void** params, recording_launch_record& record) {
   if (!kernel.sizes_known) return;
   record.param_count = static_cast<unsigned>(kernel.param_sizes.size());
@@ -94,7 +93,7 @@ void read_params(const KernelRecord& kernel, void** params, recording_launch_rec
   }
 }
 
-/// At both ends, where the last is no fifth dimension's, so that a map that was copied in parts can be told.
+/// Writes the address at both ends, unless a fifth dimension uses the last, so that a partial copy is detected.
 void set_address(TensorMap& map, void* address) {
   map.words[0] = reinterpret_cast<std::uint64_t>(address);
   if ((map.words[1] & 0xff) < 5) map.words[15] = map.words[0];
@@ -264,7 +263,7 @@ RECORDING_API Result cuTensorMapEncodeTiled(TensorMap* map, int type, unsigned r
   for (unsigned i = 0; i + 1 < rank; ++i) {
     if (strides[i] % 16 != 0 || strides[i] >= std::uint64_t{1} << 40) return invalid_value;
   }
-  // Readable by a test; the driver's own layout is secret.
+  // A layout that tests can read; the driver's is secret.
   std::memset(map, 0, sizeof *map);
   map->words[1] = static_cast<std::uint64_t>(type) << 32 | static_cast<std::uint64_t>(swizzle) << 8 | rank;
   for (unsigned i = 0; i < rank; ++i) {

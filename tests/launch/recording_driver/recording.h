@@ -4,20 +4,20 @@
 
 #include <stddef.h>
 
-/* A stand-in for libcuda.so.1 (and NVML) with which the whole launch path runs on a machine without a GPU: one or more
- * fictional devices, memory that is the host's, and kernels that compute nothing but are written down. It is as strict
- * as the driver about what it is given. It is chosen through TILEWRIGHT_LIBCUDA.
+/* Replaces libcuda.so.1 (and NVML), so that the whole launch path runs on a machine without a GPU: it has fictional
+ * devices, host memory, and kernels that compute nothing: their launches are recorded. It checks its arguments as
+ * strictly as the driver does. TILEWRIGHT_LIBCUDA selects it.
  *
- * A binary for it is text: "tilewright-recording\n" and a line a kernel, "SYMBOL SIZE SIZE ...", with the size of each
- * parameter in bytes. A real cubin (ELF) is taken too; any symbol is found in it and its parameters are not written down.
+ * Its binaries are text: "tilewright-recording\n" and a line a kernel, "SYMBOL SIZE SIZE ...", with the size of each
+ * parameter in bytes. It also accepts a real cubin (ELF): any symbol is found in it, and parameters are not recorded.
  *
- * Settings of a process that cannot call the functions below:
- *   TILEWRIGHT_RECORDING_DEVICES  how many devices there are (1)
+ * Environment variables, for processes that cannot call the functions below:
+ *   TILEWRIGHT_RECORDING_DEVICES  the number of devices (1)
  *   TILEWRIGHT_RECORDING_DEVICE   "NAME:COMPUTE_CAPABILITY:SMS", such as "NVIDIA H200:90:132"
- *   TILEWRIGHT_RECORDING_FAIL     "cuInit:999": every call of that name answers so
- *   TILEWRIGHT_RECORDING_LOG      a file that gets a line a launch
+ *   TILEWRIGHT_RECORDING_FAIL     "cuInit:999": all calls of that function return this status
+ *   TILEWRIGHT_RECORDING_LOG      a file for one line a launch
  *
- * Every function may be called from any thread. */
+ * All functions are for any thread. */
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,38 +34,38 @@ typedef struct recording_launch_record {
   unsigned shared_bytes;
   int pdl;
   void* stream;
-  unsigned long long context; /* its id */
+  unsigned long long context; /* the context's id */
   unsigned param_count;
   unsigned param_sizes[RECORDING_MAX_PARAMS];
   unsigned char params[RECORDING_MAX_PARAMS][RECORDING_MAX_PARAM_BYTES];
 } recording_launch_record;
 
-/* Launches since the last reset; those of a graph count each time it is launched. */
+/* Launches since the last reset; a graph's launches count each time it is launched. */
 size_t recording_launch_count(void);
-/* 0, or 1 when there is no launch `index`. */
+/* Returns 0, or 1 if there is no launch `index`. */
 int recording_launch(size_t index, recording_launch_record* out);
 /* Forgets launches and failures; keeps devices, contexts and memory. */
 void recording_reset(void);
 
-/* The calls of `api` ("cuLaunchKernelEx") answer `status`: after `skip` good ones, `times` times. */
+/* Makes calls of `api` ("cuLaunchKernelEx") return `status`: after `skip` good calls, `times` times. */
 void recording_fail(const char* api, int status, int skip, int times);
-/* With 1, calls of `api` wait, until it is set to 0; a reset leaves that as it is. */
+/* With 1, calls of `api` wait until it is set to 0. A reset does not change it. */
 void recording_hold(const char* api, int hold);
-/* How often `api` was called since the last reset, by those that may be told to fail. */
+/* The calls of `api` since the last reset; counts the functions that can be made to fail. */
 size_t recording_calls(const char* api);
-/* Device allocations that were not freed. */
+/* Device allocations not yet freed. */
 size_t recording_live_allocations(void);
-/* Libraries that were not unloaded. */
+/* Libraries not yet unloaded. */
 size_t recording_live_libraries(void);
-/* With 1, launches, clearing and new addresses of tensor maps are not written down, as fast as can be: what a benchmark
- * compares with. With 2, launches besides leave the first-level caches of the processor full of other things, as a driver does. */
+/* With 1, launches, clearing and new addresses of tensor maps are not recorded: the fast baseline of a
+ * benchmark. With 2, launches also evict the processor's first-level caches, as a driver does. */
 void recording_set_fast(int fast);
-/* Makes the device's context end with its memory, as cuDevicePrimaryCtxReset does: the next retain gives another one, in which
- * the next allocations have the old addresses. */
+/* Ends the device's context with its memory, as cuDevicePrimaryCtxReset does. The next retain returns a new context, in
+ * which the next allocations have the old addresses. */
 void recording_reset_context(int device);
-/* 1 while a call of the driver is under way: what it allocates is not its caller's. */
+/* 1 during a call of the driver: its allocations are not the caller's. */
 int recording_is_busy(void);
-/* What is read as clock reasons by NVML. */
+/* Sets NVML's clock reasons. */
 void recording_set_throttle_reasons(unsigned long long reasons);
 
 #ifdef __cplusplus

@@ -8,8 +8,8 @@
 
 #include "tests/launch/recording_driver/recording.h"
 
-/// The recording driver as a test drives it: `Recording::get()` before anything else opens CUDA makes it this process's
-/// driver. Free to be used by any thread.
+/// A test's control of the recording driver. `Recording::get()`, called before CUDA is opened, makes it this process's
+/// driver. For any thread.
 namespace tilewright::testing {
 
 /// The value of a launch's parameter.
@@ -35,9 +35,9 @@ class Recording {
   void set_fast(int fast) const { set_fast_(fast); }
   void reset_context(int device) const { reset_context_(device); }
   void set_throttle_reasons(unsigned long long reasons) const { set_throttle_reasons_(reasons); }
-  /// Any function of the stand-in, such as a cu* of which a test wants the bare cost.
+  /// Any function of the recording driver, such as a cu* function whose bare cost a test measures.
   [[nodiscard]] void* symbol(const char* name) const;
-  /// The stand-in's file.
+  /// The recording driver's file.
   [[nodiscard]] static std::string path();
 
  private:

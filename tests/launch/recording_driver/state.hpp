@@ -15,7 +15,7 @@
 #include "cache/driver/driver_table.hpp"
 #include "tests/launch/recording_driver/recording.h"
 
-/// Everything that the recording driver remembers, behind one lock. Only its own files include this.
+/// The recording driver's state, behind one lock. Only its own files include this.
 namespace recording {
 
 using tilewright::cuda::Address;
@@ -60,13 +60,13 @@ struct KernelRecord {
 };
 
 struct LibraryRecord {
-  /// Found out when a kernel is asked for, as by the driver, which loads lazily.
+  /// Reported when a kernel is requested, as by the driver, which loads lazily.
   bool rejected = false;
   bool any_symbol = false;
   std::map<std::string, std::unique_ptr<KernelRecord>> kernels;
 };
 
-/// A kernel in one context, with what was asked for it.
+/// A kernel in one context, with its attributes.
 struct FunctionRecord {
   KernelRecord* kernel = nullptr;
   unsigned long long context = 0;
@@ -81,10 +81,10 @@ struct ContextRecord {
   bool destroyed = false;
 };
 
-/// A graph, and what is instantiated of it.
+/// A graph or an instance of one.
 struct GraphRecord {
   std::vector<std::function<void()>> work;
-  /// Each is destroyed with the last graph that has it.
+  /// Each is destroyed with the last graph that holds it.
   std::vector<std::shared_ptr<void>> user_objects;
 };
 
@@ -100,7 +100,7 @@ struct EventRecord {
 
 struct AllocationRecord {
   std::size_t bytes = 0;
-  /// The id of the context that it ends with.
+  /// Id of its context, with which it ends.
   unsigned long long context = 0;
 };
 
@@ -110,7 +110,7 @@ struct Failure {
   int times;
 };
 
-/// Tells whether anybody has it.
+/// A mutex that shows whether it is locked.
 class Mutex {
  public:
   void lock() {
@@ -137,7 +137,7 @@ struct State {
   std::deque<ContextRecord> contexts;
   std::map<int, ContextRecord*> primary;
   std::map<Address, AllocationRecord> allocations;
-  /// Addresses of contexts that are gone, and the bytes that each has: those that come next are given these.
+  /// Addresses of ended contexts, with their sizes in bytes; new allocations reuse them.
   std::map<Address, std::size_t> ended;
   std::set<StreamRecord*> streams;
   std::set<LibraryRecord*> libraries;
@@ -149,12 +149,12 @@ struct State {
   std::map<std::string, std::size_t> calls;
   std::string log_file;
   unsigned long long throttle_reasons = 0;
-  /// Of streams and captures; 1 is the legacy default stream's.
+  /// The last id of a stream or capture; 1 is the legacy default stream's.
   unsigned long long last_id = 1;
-  /// As recording_set_fast takes it.
+  /// The argument of recording_set_fast.
   std::atomic<int> fast{0};
 
-  /// The answer that a test has ordered for this call; 0 when none. Counts the call.
+  /// Counts a call and returns the status that a test has ordered for it, or 0.
   Result ordered(const char* api);
   /// The calling thread's context, or null. Needs the lock.
   ContextRecord* current();
@@ -165,7 +165,7 @@ struct State {
 /// Lives until the process ends.
 State& state();
 
-/// Does `work` now, or when the stream is being captured, keeps it for the graph. Needs the lock.
+/// Does `work` now, or adds it to the graph if the stream is being captured. Needs the lock.
 Result enqueue(State& all, Stream stream, std::function<void()> work);
 
 void set_current(ContextRecord* context);

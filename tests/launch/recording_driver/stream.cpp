@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies, streams, events and graphs of the recording driver: everything is done at the call, except what is captured.
+// Copies, streams, events and graphs of the recording driver: work is done at the call, unless it is captured.
 #include <chrono>
 #include <cstring>
 #include <utility>
@@ -11,7 +11,7 @@ using namespace recording;
 
 namespace {
 
-/// True when [address, address + bytes) lies within one allocation.
+/// Whether [address, address + bytes) lies within one allocation.
 bool is_device_memory(State& all, Address address, std::size_t bytes) {
   auto next = all.allocations.upper_bound(address);
   if (next == all.allocations.begin()) return false;
@@ -206,7 +206,7 @@ RECORDING_API Result cuUserObjectRelease(UserObject object, unsigned) {
   return success;
 }
 
-/// Takes the caller's one reference.
+/// Takes over the caller's only reference.
 RECORDING_API Result cuGraphRetainUserObject(Graph graph, UserObject object, unsigned references, unsigned flags) {
   const std::lock_guard lock(state().mutex);
   if (const Result status = state().ordered("cuGraphRetainUserObject"); status != success) return status;

@@ -367,7 +367,7 @@ class Launches(unittest.TestCase):
             with torch.no_grad():
                 self.assertFalse(form.differentiable(None, a, b).requires_grad)
             self.assertFalse(form.differentiable(None, a.detach(), b.detach()).requires_grad)
-        # None of layout tn is shipped: torch's own product gives that gradient.
+        # Layout tn is not shipped: torch's own product gives that gradient.
         self.assertEqual([each[0].partition("layout=")[2][:2] for each in handed], ["nn"])
         self.assertEqual([each.grad.shape for each in (a, b, bias)], [a.shape, b.shape, bias.shape])
         self.assertEqual((b.grad.unique().tolist(), bias.grad.unique().tolist()), ([4.0], [4.0]))
@@ -380,7 +380,7 @@ class Launches(unittest.TestCase):
             try:
                 op = tilewright.op(name, **spec)
             except tilewright.UsageError:
-                continue  # of which none are shipped
+                continue  # not shipped
             if op.match(**torch_gpu_test.dims_of(form)):
                 with mock.patch.object(torch_gpu_test, "DEVICE", "cpu"), self.subTest(form=form.name, choice=choice):
                     args = torch_gpu_test.arguments(form, choice, present, gradient=False)

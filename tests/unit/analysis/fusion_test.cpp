@@ -29,7 +29,7 @@ FusionLine line(const std::string& name, std::int64_t bytes, double median_ns) {
   return made;
 }
 
-/// Three steps that move 7 parts, and one launch that moves 3.
+/// Three steps that move 7 units of data, and one launch that moves 3.
 FusionAccount account() {
   FusionAccount made;
   made.problem = tried_problem(1, {}).key.problem;

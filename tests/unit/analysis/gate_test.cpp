@@ -80,8 +80,7 @@ TEST(GateJunit, has_a_test_case_a_problem) {
       << text;
 }
 
-/// What was measured on a GPU, config by config: gates of A and B are made of the halves of a config's rounds, those of
-/// before and those of after.
+/// Recorded measurements of a GPU: the earlier and the later half of a config's rounds are the sides A and B of a gate.
 class RecordedGates : public ::testing::Test {
  protected:
   RecordedGates() {
@@ -110,7 +109,7 @@ class RecordedGates : public ::testing::Test {
     return half;
   }
 
-  /// Judgements of one gate; `slower` times what one problem takes on side B.
+  /// The judgements of one gate; problem `changed` is `slower` times as slow on side B.
   std::vector<GateJudgement> gate(std::size_t changed, double slower) {
     std::vector<std::pair<Trial, Trial>> sides;
     for (const std::vector<Trial>& problem : problems_) {

@@ -13,7 +13,7 @@ DeviceFacts h200() {
   return facts;
 }
 
-// Figures of NVIDIA's occupancy calculator for compute capability 9.0.
+// Expected values: NVIDIA's occupancy calculator for compute capability 9.0.
 TEST(Occupancy, is_what_the_tightest_resource_allows) {
   EXPECT_EQ(occupancy({256, 32, 0}, h200()), 1.0);
   EXPECT_EQ(occupancy({256, 40, 0}, h200()), 0.75);

@@ -47,7 +47,7 @@ TEST_F(RooflineOf, has_the_rate_of_fp32_in_a_cache_that_has_no_other) {
   store.put_compute_rate(device, {6e11, "", "GPU-1", 5});
   EXPECT_EQ(of(DType::bf16).rate->unit, kFp32);
   Timing timing;
-  timing.median_ns = 500;  // 1600 operations a nanosecond, and fp32 has 600
+  timing.median_ns = 500;  // 1600 operations a nanosecond; fp32 has 600
   EXPECT_EQ(bound_of(of(DType::bf16), &timing), Bound::compute);
   EXPECT_TRUE(beyond_fp32(of(DType::bf16), &timing));
   EXPECT_FALSE(share_of_ceiling(of(DType::bf16), &timing).has_value());

@@ -44,7 +44,7 @@ using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-/// Keeps what it is told.
+/// Records the reports.
 class Told : public Listener {
  public:
   void problem_started(const Problem&, std::size_t, std::size_t, std::size_t, std::size_t) override { ++started; }
@@ -62,7 +62,7 @@ class Told : public Listener {
   [[nodiscard]] bool cancelled() const override { return is_cancelled; }
 
   std::size_t last_planned = 0;
-  /// Cancelled after so many trials; 0: never.
+  /// Cancels after this many trials; 0: does not cancel.
   int cancel_at = 0;
   int started = 0, trials = 0, won = 0;
   std::vector<std::string> lines;
@@ -70,7 +70,7 @@ class Told : public Listener {
   bool is_cancelled = false;
 };
 
-/// Two problems of an op, swept once for all tests; each has a copy of the cache.
+/// Two problems of an op, swept once for all tests; each test has a copy of the cache.
 class UseCases : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {

@@ -67,7 +67,7 @@ TEST(Decode, refuses_what_would_overflow_the_stack) {
   EXPECT_THAT(json_refusal(repeated("{\"a\":", kDeep)), HasSubstr("deeper than"));
   EXPECT_THAT(cbor_refusal(repeated("\x81", kDeep)), HasSubstr("deeper than"));
   EXPECT_THAT(cbor_refusal(repeated("\xA1\x61k", kDeep)), HasSubstr("deeper than"));
-  // Lists, texts and bytes that end with a mark, within each other.
+  // Nested lists, texts and bytes of indefinite length.
   EXPECT_THAT(cbor_refusal(repeated("\x9F", kDeep)), HasSubstr("does not stand ahead"));
   EXPECT_THAT(cbor_refusal(repeated("\x7F", kDeep)), HasSubstr("does not stand ahead"));
   EXPECT_THAT(cbor_refusal(repeated("\x5F", kDeep)), HasSubstr("does not stand ahead"));

@@ -33,7 +33,7 @@ TEST_F(Descriptors, are_closed_once_by_their_last_owner) {
     Descriptor first = open();
     number = first.get();
     Descriptor second = std::move(first);
-    EXPECT_FALSE(first);  // NOLINT(bugprone-use-after-move): what it has then is asked
+    EXPECT_FALSE(first);  // NOLINT(bugprone-use-after-move): tests the state after the move
     EXPECT_TRUE(is_open(number));
     Descriptor other = open();
     const int replaced = other.get();

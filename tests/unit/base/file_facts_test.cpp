@@ -18,7 +18,7 @@ TEST(FileFacts, network_file_systems_are_known_by_their_numbers) {
   EXPECT_EQ(network_filesystem(0xFE534D42), "SMB");
   EXPECT_EQ(network_filesystem(0x517B), "SMB");
   EXPECT_EQ(network_filesystem(0x0BD00BD0), "Lustre");
-  // As a narrow signed field gives it.
+  // Sign-extended from a 32-bit field.
   EXPECT_EQ(network_filesystem(static_cast<std::int32_t>(0xFF534D42)), "CIFS");
 }
 

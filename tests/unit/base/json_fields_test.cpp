@@ -17,7 +17,7 @@ using test::error_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// What reading `field` of `text` with `read` complains of.
+/// The error of reading `text` with `read`.
 std::string complaint(const std::string& text, const std::function<void(JsonObject&)>& read) {
   const json parsed = json::parse(text);
   return error_of<CacheError>([&] {

@@ -11,7 +11,7 @@
 namespace tilewright {
 namespace {
 
-// Of FIPS 180-4's examples, and of lengths around a block's end by sha256sum.
+// Expected values: examples of FIPS 180-4, and sha256sum for lengths around a block's end.
 TEST(Sha256, is_that_of_the_standard) {
   EXPECT_EQ(sha256_text(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(sha256_text("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");

@@ -24,13 +24,13 @@ using testing::HasSubstr;
 
 const std::vector<std::byte> kBinary(5000, std::byte{42});
 
-/// A cache with winners of two shapes, and the bundle made of it.
+/// A cache with winners of two shapes, and its bundle.
 class BundleTest : public testing::Test {
  protected:
   BundleTest() {
     put(key_, {onchip_config(4), onchip_config(8, 0), onchip_config(1, 0)});
     put(other_, {onchip_config(16), onchip_config(8, 0), onchip_config(1, 0)});
-    // A winner of the other shape, tried on this one too.
+    // A winner of the other shape, tried on this one, too.
     store_.put_trial(key_, "impl-1", full_trial(onchip_config(16), 1500));
     counts_ = write_bundle(store_, selected_winners(store_, {}), path_);
   }
@@ -206,7 +206,7 @@ TEST_F(BundleTest, tells_winners_whose_binaries_are_missing) {
 }
 
 TEST_F(BundleTest, has_spares_and_serves_by_them) {
-  // The winners are of 100 and 200 columns, and the dynamic one has no binary that could be found.
+  // The winners are of 100 and 200 columns; the dynamic one's binary is missing.
   store_.put_spare(other_, MeasureMode::cold, {"impl-1", onchip_config(2, 0)},
                    "build of " + onchip_config(8, 0).text());
   const std::filesystem::path path = folder_ / "spares.bundle";
@@ -226,7 +226,7 @@ TEST_F(BundleTest, has_spares_and_serves_by_them) {
   ASSERT_TRUE(row.has_value());
   EXPECT_FALSE(row->winner.trial.timing.has_value());
   EXPECT_EQ(bundle.binary(bundle.build(row->winner.trial.build_key)->binary_hash), kBinary);
-  // Both serve the same things in the same order.
+  // Both offer the same configs in the same order.
   const Problem untuned = softmax_problem(12, 160);
   const auto offered = [&](const WinnerSource& source) {
     std::vector<std::string> texts;
@@ -243,12 +243,12 @@ TEST_F(BundleTest, has_spares_and_serves_by_them) {
   EXPECT_EQ(offered(bundle), offered(store_));
 }
 
-/// Of a cache that has learned something, with a spare.
+/// A bundle of a cache with a learned model and a spare.
 class LearnedBundleTest : public BundleTest {
  protected:
   LearnedBundleTest() {
     put_spare(store_, other_, onchip_config(2, 0));
-    // Timed alone, and of an implementation that has never won.
+    // Only timed, of an implementation that has not won.
     store_.put_implementation(key_.interface_hash, onchip("impl-2"));
     store_.put_trial(key_, "impl-2", full_trial(onchip_config(64, 0), 1800));
     store_.put_loss_model(key_, MeasureMode::cold, model_);
@@ -257,7 +257,7 @@ class LearnedBundleTest : public BundleTest {
     write_bundle(store_, selected_winners(store_, filter), path_);
     return Bundle(path_);
   }
-  /// For a shape that nobody tuned.
+  /// The configs offered for an untuned shape.
   [[nodiscard]] std::vector<std::string> offered(const WinnerSource& source, bool with_compiles) const {
     std::vector<std::string> texts;
     ProblemQuery query{softmax_problem(12, 160), key_.interface_hash, h200()};
@@ -300,7 +300,7 @@ TEST_F(LearnedBundleTest, serves_what_the_cache_serves_in_the_same_order) {
 }
 
 TEST_F(LearnedBundleTest, wants_what_never_won_without_spares_too) {
-  // Without spares, times of what never won stay behind, and with them its implementation, were it not for the model.
+  // Without spares, times of configs that did not win stay behind. Their implementation comes along for the model.
   const Bundle bundle = this->bundle({.wanted = [&](const Problem& problem) { return problem == key_.problem; }});
   EXPECT_THAT(offered(bundle, true), testing::Contains("nearest impl-2 onchip{num_warps=1,static_dims=0} compiled"));
 }

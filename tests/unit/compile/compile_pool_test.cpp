@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Compiles a source to its own name. "wait" holds until released, "slow" takes a while, "throw" throws.
+// The binary of a source is its name. "wait" blocks until released, "slow" takes a while, "throw" throws.
 class FakeCompiler : public Compiler {
  public:
   CompileResult compile(const CompileRequest& request) override {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The worker process of compiler_processes_test.cpp: its compiler does what a request's source says.
+// The worker process of compiler_processes_test.cpp: a request's source scripts its compiler.
 #include <sys/socket.h>
 #include <unistd.h>
 

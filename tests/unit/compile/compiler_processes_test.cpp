@@ -18,7 +18,7 @@
 namespace tilewright {
 namespace {
 
-/// In a worker process (tests/unit/compile/compile_worker.cpp) whose compiler does what the source says.
+/// Settings for the worker process tests/unit/compile/compile_worker.cpp, whose compiler the source scripts.
 CompilerProcesses::Settings scripted() { return {{TILEWRIGHT_TEST_COMPILE_WORKER}, "scripted 1"}; }
 
 CompileRequest request(std::string source) {

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// A machine in a folder: files are made by name, and places point into it.
+// A machine's file system in a folder: tests make files, and search places point into it.
 class NvrtcSearch : public testing::Test {
  protected:
   void SetUp() override {

@@ -10,7 +10,7 @@ class ArgumentMistake : public testing::TestWithParam<Spoiled> {};
 
 TEST_P(ArgumentMistake, is_the_one_reported) { expect_mistake(GetParam()); }
 
-/// 62 arguments more, which makes 65.
+/// 62 more arguments: 65 in all.
 std::string too_many() {
   std::string args = "args = [\n";
   for (int i = 0; i < 62; ++i) {

@@ -13,7 +13,7 @@ namespace {
 
 using testing::ElementsAre;
 
-/// Built-in ops `alpha` and `mini`, in a folder with things that are no ops.
+/// Built-in ops `alpha` and `mini`, in a folder with other files.
 class CatalogueTest : public testing::Test {
  protected:
   CatalogueTest() {

@@ -11,7 +11,7 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
-/// Sequences of lengths that a formula gives, and tokens of 2 bytes.
+/// An op with sequence lengths by a formula, and tokens of 2 bytes.
 OpDefinition ragged(const std::string& length, const std::string& bytes) {
   OpDefinition op;
   op.interface.op = "ragged";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What docs/spaces.md says of a space, held against the definition that it speaks of.
+// Checks the claims of docs/spaces.md about a space against its definition.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -76,7 +76,7 @@ TEST(SpacesDocument, counts_what_each_constraint_leaves) {
   EXPECT_THAT(prose, testing::HasSubstr(fmt::format("{} configs before constraints", total)));
   EXPECT_THAT(prose, testing::HasSubstr(fmt::format("{} in all", expansion.legal.size())));
 
-  // In the fragment's own words, and in its order.
+  // In the fragment's words and order.
   const std::string fragment = reading::read_file(kernels_source_dir() / "device/row/onchip.toml");
   std::size_t place = 0;
   for (const std::string& formula : table.formulas) {

@@ -34,7 +34,7 @@ block = ["num_warps * 32"]
 shared_bytes = "num_warps * part"
 )toml";
 
-/// The small definition with `simple` on top of a fragment in the kernels folder.
+/// The small definition, whose `simple` uses a fragment in the kernels folder.
 class FragmentTest : public testing::Test {
  protected:
   FragmentTest() {
@@ -44,7 +44,7 @@ class FragmentTest : public testing::Test {
 
   void write_fragment(std::string_view text) { folder_.write("kernels/device/simple.toml", text); }
 
-  /// `keys`: what the implementation says itself beside its name, source and kernel.
+  /// `keys`: the implementation's own keys besides its name, source and kernel.
   void write(std::string_view keys, std::string_view kernel) {
     const std::size_t from = kMiniToml.find("requires = \"sm_80\"");
     const std::size_t to = kMiniToml.find("[[implementation]]\nname = \"mapped\"");
@@ -59,7 +59,7 @@ class FragmentTest : public testing::Test {
     return load_definition(folder_.path() / "mini/mini.toml", {folder_.path() / "kernels"});
   }
 
-  /// "mini.toml:12:5: message", folders as `…`.
+  /// "mini.toml:12:5: message" for each mistake, folders as `…`.
   [[nodiscard]] std::vector<std::string> mistakes() const {
     std::vector<std::string> found;
     try {

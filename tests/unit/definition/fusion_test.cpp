@@ -30,7 +30,7 @@ flops = "rows * cols"
 
 class FusionSection : public testing::Test {
  protected:
-  /// The op `mini` with `text` behind it.
+  /// Writes the op `mini` with `text` appended.
   std::filesystem::path write(const std::string& text) const {
     return folder_.write_mini(std::string(kMiniToml) + "\n" + text, kMiniSource);
   }

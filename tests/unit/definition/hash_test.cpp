@@ -10,7 +10,7 @@
 namespace tilewright::test {
 namespace {
 
-/// An op with two implementations in files of their own, and one header each beside what they share.
+/// An op with two implementations, each with its own source and header besides shared ones.
 class Hashes : public testing::Test {
  protected:
   Hashes() {
@@ -50,7 +50,7 @@ class Hashes : public testing::Test {
     return result;
   }
 
-  /// What changed since the op was written: "", "simple", "mapped" or "simple mapped".
+  /// The implementations whose hashes have changed: "", "simple", "mapped" or "simple mapped".
   [[nodiscard]] std::string changed() const {
     const auto now = hashes();
     std::string names;
@@ -63,7 +63,7 @@ class Hashes : public testing::Test {
 
   TempFolder folder_;
   std::string toml_;
-  /// As it was first.
+  /// The initial text.
   std::string first_toml_;
   std::string source_;
   std::string mapped_;

@@ -9,8 +9,8 @@
 namespace tilewright {
 namespace {
 
-/// Applications are built against these, and what was tuned belongs to them: a new key of
-/// definitions must not change the hash of an op that does not use it.
+/// Applications are built against these hashes, and caches refer to them: a new key of definitions must not change the
+/// hash of an op that does not use it.
 const std::map<std::string, std::string> kHashes{
     {"activation", "73b010137bab35aa4efb5787d2dfa469"},
     {"add", "ff8e8d8823b7a8cbec2f81d729e747e3"},

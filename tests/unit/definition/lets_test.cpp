@@ -16,7 +16,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// The small definition, where `simple` has these lets and this constraint.
+/// The small definition, whose `simple` has these lets and this constraint.
 std::string with_lets(const std::string& lets, const std::string& constraint) {
   std::string toml = replaced(kMiniToml, "\"num_warps * 32 <= max_threads_per_block\"", constraint);
   return replaced(toml, "specialize = [\"cols\"]\n", fmt::format("specialize = [\"cols\"]\nlet = {{ {} }}\n", lets));
@@ -32,7 +32,7 @@ std::vector<std::string> mistakes_in(const std::string& toml) {
   return mistakes_of(folder.write_mini(toml, kMiniSource));
 }
 
-/// Where `text` stands: "12:5".
+/// The place of `text`: "12:5".
 std::string place_in(const std::string& toml, std::string_view text) {
   const std::size_t at = toml.find(text);
   if (at == std::string::npos) throw std::logic_error(fmt::format("no '{}'", text));

@@ -195,7 +195,7 @@ TEST(LoadDefinition, takes_an_implementation_with_one_config) {
   EXPECT_THAT(load_definition(file, {kernels_source_dir()}).implementation("mapped").space, testing::IsEmpty());
 }
 
-/// The lines of data/broken/mistakes.txt, which has paths relative to its folder and `{folder}` for that.
+/// The lines of data/broken/mistakes.txt, in which `{folder}` stands for its folder.
 std::vector<std::string> expected_mistakes(const std::filesystem::path& folder) {
   std::vector<std::string> lines;
   std::ifstream stream(folder / "mistakes.txt");

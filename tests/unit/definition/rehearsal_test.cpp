@@ -77,7 +77,7 @@ const Spoiled kFails[] = {
 
 INSTANTIATE_TEST_SUITE_P(Definition, RehearsalMistake, testing::ValuesIn(kFails), name_of);
 
-/// The mistakes of an op whose base needs `constraint`, in a domain of whole vectors of four.
+/// The mistakes of an op whose base has `constraint`, in a domain of multiples of four.
 std::vector<std::string> in_a_domain(const std::string& constraint) {
   const TempFolder folder;
   std::string toml = replaced(kMiniToml, "bytes = ", "domain = [\"cols % 4 == 0\"]\nbytes = ");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples of tensors that are not plain random numbers, further samples, and all that can be wrong with them.
+// Samples of tensors other than random numbers, further samples, and their possible mistakes.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -14,7 +14,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// mini with an input of whole numbers and a scalar that formulas may use.
+/// mini with an integer input and a scalar that formulas may use.
 std::string toml_with(const std::string& sample, const std::string& more = "") {
   const std::string args = replaced(kMiniToml, "  { name = \"y\"",
                                     "  { name = \"table\", role = \"in\", type = \"i32\", shape = [\"rows\"] },\n"
@@ -34,7 +34,7 @@ OpDefinition load(const std::string& sample, const std::string& more = "") {
   return load_definition(folder.write_mini(toml_with(sample, more), kSource), {kernels_source_dir()});
 }
 
-/// The mistakes' texts, without their places.
+/// The mistakes' texts, without places.
 std::vector<std::string> mistakes(const std::string& sample, const std::string& more = "") {
   const TempFolder folder;
   std::vector<std::string> found = mistakes_of(folder.write_mini(toml_with(sample, more), kSource));

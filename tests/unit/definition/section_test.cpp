@@ -8,7 +8,7 @@ namespace {
 
 using testing::ElementsAre;
 
-/// What reading a table found wrong.
+/// Reads tables and collects the mistakes found.
 class SectionTest : public testing::Test {
  protected:
   Section section(std::string_view toml) {

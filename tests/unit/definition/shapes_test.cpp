@@ -119,7 +119,7 @@ class ShapesCsv : public testing::Test {
     return keys(read_shapes_csv(folder_.write("shapes.csv", text), spec(), interface()));
   }
 
-  /// What is refused, behind the file's name.
+  /// The error of reading a CSV file, after the file's name.
   std::string csv_refusal(std::string_view text) {
     const std::filesystem::path file = folder_.write("shapes.csv", text);
     const std::string message = refusal([&] { return read_shapes_csv(file, spec(), interface()); });

@@ -60,7 +60,7 @@ TEST_F(Space, has_only_what_the_architecture_can_run) {
 }
 
 TEST_F(Space, counts_what_each_constraint_forbids) {
-  // k = 64 takes block_k · split_k up to 64 (3 of 6), m = 17 no cluster of 2; n is a multiple of 8.
+  // k = 64 allows block_k · split_k up to 64 (3 of 6), m = 17 no cluster of 2; n is a multiple of 8.
   const Expansion expansion = expand_for("mix{m=17,n=32,k=64}", hopper());
   EXPECT_EQ(expansion.forbidden.at("constraint `k % (block_k * split_k) == 0`"), 3U * 2 * 2 * 2);
   EXPECT_EQ(expansion.forbidden.at("constraint `m % cluster == 0 or cluster == 1`"), 3U * 2 * 2);
@@ -86,7 +86,7 @@ TEST_F(Space, always_holds_the_base) {
   }
 }
 
-/// The space without pruning: every config, in order, by make_plan.
+/// The space without pruning: all configs, in order, by make_plan.
 Expansion brute_force(const OpDefinition& definition, const Problem& problem, const DeviceFacts& device) {
   Expansion expansion;
   for (const Implementation& implementation : definition.implementations) {
@@ -129,7 +129,7 @@ TEST(PrunedSpace, is_the_whole_space_judged_config_by_config) {
   }
 }
 
-/// The small definition, where `simple` has another parameter and these constraints.
+/// The small definition, whose `simple` has another parameter and these constraints.
 OpDefinition constrained(const char* constraints) {
   const TempFolder folder;
   std::string toml = replaced(kMiniToml, "\"num_warps * 32 <= max_threads_per_block\"", constraints);
@@ -139,7 +139,7 @@ OpDefinition constrained(const char* constraints) {
 }
 
 TEST(PrunedSpace, lets_a_constraint_rely_on_those_before_it) {
-  // The second has values before the first: alone it would divide by zero.
+  // The second constraint's parameter comes first: on its own it would divide by zero.
   const OpDefinition mini = constrained("\"num_warps > 0 and split > 0\", \"12 / split > 6\"");
   const Expansion expansion = expand(mini, parse_problem("mini{rows=3,cols=5}", mini.interface), emulator_facts());
   std::vector<std::string> legal;

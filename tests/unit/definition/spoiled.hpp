@@ -6,8 +6,7 @@
 #include <iosfwd>
 #include <string>
 
-/// One mistake in a definition that has no other: the small definition with one piece of text changed, and what must be
-/// said of it, where.
+/// The small definition with one mistake, made by changing one piece of text, and the message expected for it.
 namespace tilewright::test {
 
 struct Spoiled {
@@ -15,16 +14,16 @@ struct Spoiled {
   const char* name;
   const char* from;
   const char* to;
-  /// The mistake is where this text stands, the first time from the changed piece on, or else the last time before it.
+  /// The text at the mistake: its first place from the change on, or else its last place before.
   const char* at;
-  /// `{folder}` stands for the folder of the definition.
+  /// `{folder}` stands for the definition's folder.
   const char* message;
 };
 
-/// Loads the spoiled definition and expects exactly that mistake.
+/// Loads the spoiled definition and expects exactly this mistake.
 void expect_mistake(const Spoiled& spoiled);
 
-/// By its name, so that listings of the tests are the same in every run.
+/// Prints the name, so that lists of tests are the same in all runs.
 void PrintTo(const Spoiled& spoiled, std::ostream* out);
 
 [[nodiscard]] std::string name_of(const testing::TestParamInfo<Spoiled>& info);

@@ -98,7 +98,7 @@ TEST(CanonicalText, keeps_the_order_of_a_space_alone) {
   EXPECT_EQ(canonical("align = { a = 1, b = 1 }"), canonical("align = { b = 1, a = 1 }"));
 }
 
-/// What is said of it; empty: it is read.
+/// The error of reading `text`; empty if it is read.
 std::string refusal(const std::string& text) {
   try {
     (void)parse_toml(text, "f.toml");

@@ -8,7 +8,7 @@ namespace {
 
 using testing::ElementsAre;
 
-/// Reads `formula = …` and keeps what is said of it.
+/// Reads `formula = …` and keeps the messages.
 struct Reading {
   std::optional<Formula> formula;
   std::vector<std::string> mistakes;

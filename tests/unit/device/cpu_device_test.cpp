@@ -155,7 +155,7 @@ TEST_F(CpuDevice, a_round_launches_over_the_sets_in_turn_and_restores_outside_th
   const auto rounds = device_->rounds(*executable, {MeasureMode::cold, 2, sets, restore});
   EXPECT_GT(rounds->run(), 0.0);
   EXPECT_GT(rounds->run(), 0.0);
-  // -1 + 1 + 10, once: the second round began with what was restored.
+  // -1 + 1 + 10, once: the second round began with the restored values.
   EXPECT_EQ(y()[99], 10.0f);
 }
 

@@ -19,7 +19,7 @@ using tilewright::testing::param;
 using tilewright::testing::Recording;
 using tilewright::testing::SmallOp;
 
-// A binary of the recording driver with SmallOp's kernel: its launches are written down and nothing is computed.
+// A binary for the recording driver with SmallOp's kernel: its launches are recorded, nothing is computed.
 constexpr std::string_view kBinary = "tilewright-recording\nscale_plain 8 8 4 8\n";
 
 class CudaDevice : public ::testing::Test {
@@ -33,7 +33,7 @@ class CudaDevice : public ::testing::Test {
                          {{.entry = "scale_plain", .symbol = "scale_plain"}}, op.interface, op.recipe, op.config,
                          op.problem);
   }
-  // Sets told apart by their addresses; the recording driver does not look behind them.
+  // Argument sets that differ in their addresses, which the recording driver does not dereference.
   [[nodiscard]] static std::vector<LaunchArgs> sets(int count) {
     std::vector<LaunchArgs> all;
     for (int i = 0; i < count; ++i) all.push_back({{0x1000u + static_cast<unsigned>(i), 0x2000, 0}, {}});
@@ -51,7 +51,7 @@ class CudaDevice : public ::testing::Test {
   std::unique_ptr<Device> device_;
 };
 
-// So large that two sets exceed twice any L2.
+// Two sets exceed twice any L2.
 constexpr std::int64_t kLarge = std::int64_t{1} << 28;
 
 TEST_F(CudaDevice, says_what_it_is) {
@@ -197,7 +197,7 @@ TEST_F(CudaDevice, what_a_kernel_changes_is_put_back_before_each_round) {
     device_->download(bytes, changed->address());
     EXPECT_EQ(bytes, std::vector<std::byte>(64, std::byte{5}));
   }
-  // No lead: it would change what was just put back.
+  // No leading launch: it would change the restored values.
   EXPECT_THAT(launched(), ElementsAre(0, 1, 0, 1));
   EXPECT_THROW((void)device_->rounds(*executable, {MeasureMode::cold, 3, args, restore}), UsageError);
   EXPECT_THROW((void)device_->rounds(*executable, {MeasureMode::cold, 1, {}, {}}), UsageError);

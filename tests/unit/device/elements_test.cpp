@@ -13,7 +13,7 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// Value of a binary16, from its definition.
+// The value of a binary16, by definition.
 double f16_value(u16 bits) {
   const int exponent = (bits >> 10) & 0x1f, mantissa = bits & 0x3ff;
   const double sign = (bits & 0x8000) != 0 ? -1 : 1;

@@ -22,7 +22,7 @@ std::string error_of(const char* name) {
 
 class OpenDevice : public ::testing::Test {
  protected:
-  // A driver that is not there, whatever this machine has.
+  // A missing driver, whatever this machine has.
   void SetUp() override { ::setenv("TILEWRIGHT_LIBCUDA", "/nowhere/libcuda.so.1", 1); }
 };
 

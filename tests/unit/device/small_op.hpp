@@ -8,8 +8,8 @@
 #include "tuner/definition/kernels_dir.hpp"
 #include "tuner/device/device.hpp"
 
-/// An op of one kernel, y[i] = factor · x[i] for i < n, with a value that is twice n, and what it takes to run it on a
-/// device. The kernel's body is the test's to change.
+/// An op of one kernel, y[i] = factor · x[i] for i < n, with a value of twice n, and functions to run it on a device. A
+/// test may change the kernel's body.
 namespace tilewright::testing {
 
 inline Argument argument(const char* name, ArgRole role, DType type, const char* shape = nullptr) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr DType kTypes[] = {DType::f32, DType::f16, DType::bf16, DType::f64, DType::i32,
                             DType::i64, DType::u32, DType::u64,  DType::u8};
-// More than one piece of the host's, and more than one block's share of the kernels', with a remainder.
+// More than one piece of the host's work and more than one block's share of the kernels', with a remainder.
 constexpr std::int64_t kCount = 70'001;
 
 class Tools : public ::testing::Test {
@@ -100,7 +100,7 @@ TEST_F(Tools, on_the_host_tallies_notice_one_changed_byte_and_count_poison) {
   EXPECT_EQ(device_->tools().tally_words(buffer->address(), 100'000).poison, 2u);
 }
 
-// The kernels that a GPU runs, on the emulator: one compile for all that they do.
+// The GPU's kernels on the emulator: one test, so that they are compiled once.
 TEST_F(Tools, by_kernels_compute_what_the_host_computes) {
   const auto kernels = make_kernel_tools(*device_);
   TensorTools& host = device_->tools();
@@ -129,7 +129,7 @@ TEST_F(Tools, by_kernels_compute_what_the_host_computes) {
     ASSERT_EQ(read<std::uint64_t>(*wide_a, kCount), read<std::uint64_t>(*wide_b, kCount)) << name(type);
     EXPECT_EQ(read<std::uint64_t>(*wide_a, kCount)[543], 0x7ff8000000000a9aU);
 
-    // Other data than the reference, some of it poison.
+    // Data that differ from the reference, some of them poison.
     host.fill_random(b->address(), type, kCount, {utility::kNormal, 50.0, 10});
     device_->fill(b->address() + 24, 0xff, 16);
     device_->fill(wide_a->address() + 800, 0xff, 80);
@@ -153,7 +153,7 @@ TEST_F(Tools, by_kernels_compute_what_the_host_computes) {
   }
 }
 
-// Of 300 × 45 elements in rows of 60, those in odd columns: half of row / (column - without).
+// The odd columns of 300 × 45 elements in rows of 60: half of row / (column - without).
 ProgramFill odd_columns(std::int64_t without) {
   using namespace utility;
   return {{2, 300,        45, 60,          1, 13,              //
@@ -180,7 +180,7 @@ TEST_F(Tools, by_kernels_fill_and_round_by_indices_as_the_host_does) {
       const double value = column % 2 == 1 && column < 45 ? scale * static_cast<double>(row / (column + 1)) : 0.0;
       ASSERT_EQ(utility::read_element(content.data(), utility_type(type), i), value) << name(type) << " " << i;
     }
-    // Row 0 has a quotient of zero by zero in column 7, which is element 7.
+    // Row 0 divides zero by zero in column 7, which is element 7.
     EXPECT_EQ(kernels->fill_by_program(a->address(), type, odd_columns(7)), 7) << name(type);
     EXPECT_EQ(host.fill_by_program(b->address(), type, odd_columns(7)), 7) << name(type);
 

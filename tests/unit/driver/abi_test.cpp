@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our own declarations of the driver's ABI against NVIDIA's header, where a toolkit is installed.
+// The declarations of the driver's ABI against NVIDIA's header, if a toolkit is installed.
 #include <cuda.h>
 #include <gtest/gtest.h>
 

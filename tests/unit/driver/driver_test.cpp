@@ -21,7 +21,7 @@ class DriverTest : public ::testing::Test {
   const Recording& recording_ = Recording::get();
 };
 
-/// What a fresh process says of its driver; for death tests, which run it in one.
+/// Prints what a fresh process finds as its driver; for death tests.
 [[noreturn]] void print_what_is_found(const char* variable, const char* value) {
   ::setenv(variable, value, 1);
   std::string why = "found";
@@ -34,7 +34,7 @@ class DriverTest : public ::testing::Test {
 class DriverDeathTest : public ::testing::Test {
  protected:
   DriverDeathTest() {
-    // A process of its own: what was found is remembered.
+    // In its own process, since the result is remembered.
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     Recording::get();
   }

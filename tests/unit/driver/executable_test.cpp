@@ -140,7 +140,7 @@ TEST_F(ExecutableTest, makes_the_map_of_a_workspace_for_its_address) {
   Address a = 0x10002;
   Address y = 0x20000;
   const std::array<void*, 2> args{&a, &y};
-  // Another address the next time, as when a workspace has grown.
+  // Another address each time, as after a workspace has grown.
   for (const Address copy : {memory.address() + 512, memory.address() + 1024}) {
     const std::array<Address, 4> workspaces{copy, memory.address(), memory.address(), memory.address()};
     ASSERT_EQ(executable.launch(nullptr, args, workspaces), kSuccess);

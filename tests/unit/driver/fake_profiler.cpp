@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A profiler's injection library, as NVTX describes it: writes the ranges it is told of into FAKE_PROFILER_LOG.
+// A profiler's injection library, as NVTX specifies it: writes the ranges it receives into FAKE_PROFILER_LOG.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -49,7 +49,7 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(E
   if (callbacks == nullptr || callbacks->struct_size < sizeof(Callbacks)) return 0;
   Function** table = nullptr;
   unsigned size = 0;
-  // Modules that an application does not have are no error.
+  // An application need not have all modules.
   for (int module = 2; module <= 6; ++module) callbacks->module_functions(module, &table, &size);
   if (callbacks->module_functions(1, &table, &size) == 0 || size <= 11) return 0;
   *table[9] = reinterpret_cast<Function>(push);

@@ -23,7 +23,7 @@ class ProfilerTest : public ::testing::Test {
   }
   ~ProfilerTest() override { std::filesystem::remove(log_); }
 
-  /// Runs `body` in a process of its own, since a profiler is attached once in a process; its exit status.
+  /// Runs `body` in its own process, since a process attaches a profiler once; returns the exit status.
   [[nodiscard]] int run(const char* injection, const std::function<int()>& body) const {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -71,7 +71,7 @@ TEST_F(ProfilerTest, no_name_is_made_where_none_is_attached) {
   EXPECT_EQ(run(nullptr, body), 0);
   EXPECT_EQ(run("", body), 0);
   EXPECT_EQ(run("/nowhere/libprofiler.so", body), 0);
-  // A library, but no profiler's.
+  // A library that is no profiler.
   EXPECT_EQ(run("libm.so.6", body), 0);
   EXPECT_EQ(log(), "");
 }

@@ -79,7 +79,7 @@ TEST_F(TensorMapsTest, encode_once_and_put_in_a_new_address_once) {
   EXPECT_EQ(replaced(), 2U);
 }
 
-/// A map of three dims and its strides, which come with the call.
+/// A map of three dims whose strides come with the call.
 PlannedMap strided() {
   PlannedMap map = matrix();
   map.dims = {64, 8, 100};
@@ -173,7 +173,7 @@ TEST_F(TensorMapsTest, are_bounded_and_right_beyond_the_bound) {
     expect_map_of(kFirst + 256 * i, map);
   }
   EXPECT_EQ(replaced(), kAddresses);
-  // The newest is kept, and of all others no more than there is room for.
+  // The newest is kept, and as many others as there is room for.
   ASSERT_EQ(maps.get(kFirst + 256 * (kAddresses - 1), map), kSuccess);
   EXPECT_EQ(replaced(), kAddresses);
   for (Address i = 0; i < kAddresses; ++i) ASSERT_EQ(maps.get(kFirst + 256 * i, map), kSuccess);
@@ -221,7 +221,7 @@ TEST_F(TensorMapsTest, are_whole_for_many_threads_that_push_each_others_out) {
     threads.emplace_back([&maps, &wrong, thread] {
       TensorMap map{};
       for (Address i = 0; i < 20'000; ++i) {
-        // Half of them are everyone's, half are new.
+        // Half of the addresses are shared, half are new.
         const Address address = kFirst + 256 * (i % 2 == 0 ? i % 128 : 1000 + i * 4 + thread);
         const bool is_right = maps.get(address, map) == kSuccess && map.words[0] == address &&
                               map.words[15] == address && map.words[8] == 32;

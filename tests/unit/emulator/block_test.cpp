@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads of a block: indices, barriers, shared memory, and how their order is drawn.
+// Threads of a block: indices, barriers, shared memory, and their random order.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -77,7 +77,7 @@ TEST(Block, a_missing_barrier_shows_as_poison_with_every_seed) {
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     int poisoned = 0;
     for (const float sum : sums_of(kernel, seed)) poisoned += std::isnan(sum) ? 1 : 0;
-    // Only where the first warp happens to run last does the sum come out right: one block in eight.
+    // The sum is right only if the first warp happens to run last: in one block of eight.
     EXPECT_GT(poisoned, 8) << "seed " << seed;
   }
 }
@@ -115,7 +115,7 @@ template <class Config> __global__ void kernel(int* next, int* order) {
   const std::vector<int> first = order(1);
   EXPECT_EQ(first, order(1));
   EXPECT_NE(first, order(2));
-  // Lanes, warps and blocks all come in another order than counted.
+  // Lanes, warps and blocks all run in another order than that of their indices.
   EXPECT_FALSE(std::is_sorted(first.begin(), first.end()));
   EXPECT_FALSE(std::is_sorted(first.begin(), first.begin() + 32));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clusters: blocks that run together and reach each other's shared memory.
+// Clusters: blocks that run together and access each other's shared memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ EmulatedLaunch clusters(unsigned blocks, unsigned threads, unsigned cluster, std
   return launch;
 }
 
-/// Each block sums its part, and every block of a cluster reads the others' sums.
+/// Each block sums its part, and each block of a cluster reads the others' sums.
 std::string reduction(const std::string& before, const std::string& after) {
   return R"cu(
 #include "device/ptx/cluster.cuh"
@@ -185,7 +185,7 @@ template <class Config> __global__ void kernel(float* out) {
 }
 
 TEST(Cluster, relaxed_arrivals_end_a_phase_of_another_blocks_mbarrier) {
-  // A stage in each block that the other one fills, once both have read what it held.
+  // Each block has a stage that the other fills, once both have read its content.
   const EmulatedKernel kernel(R"cu(
 #include "device/ptx/cluster.cuh"
 #include "device/ptx/mbarrier.cuh"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asynchronous copies and the mbarriers they end on: tuner/device/cpu/async_copies.cpp and mbarriers.cpp.
+// Asynchronous copies and their mbarriers: tuner/device/cpu/async_copies.cpp and mbarriers.cpp.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ std::vector<float> counted(std::size_t count) {
   return values;
 }
 
-/// A two-stage pipeline of cp.async over a row, with the waits as given.
+/// A two-stage pipeline of cp.async over a row, with the given waits.
 std::string pipeline(const std::string& wait) {
   return R"cu(
 #include "device/ptx/cp_async.cuh"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device headers under both compilers: each one alone, and each instruction through ptxas.
+// The device headers with both compilers: each one alone, and each instruction through ptxas.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ CompileRequest request_of(const std::string& body, std::vector<std::string> entr
   return request;
 }
 
-/// "device/vector.cuh"…: all headers that kernels may include.
+/// All headers that kernels may include: "device/vector.cuh"….
 std::vector<std::string> device_headers() {
   std::vector<std::string> headers;
   for (const auto& entry : fs::recursive_directory_iterator(kernels_dir() / "device")) {
@@ -90,7 +90,7 @@ TEST_F(DeviceHeadersUnderNvrtc, instructions_of_sm_90_are_refused_for_sm_80) {
 TEST(DeviceHeadersUnderTheHostCompiler, each_compiles_alone) {
   HostCompiler compiler;
   for (const std::string& header : device_headers()) {
-    // Addresses of shared memory for PTX: only the GPU's own headers want them.
+    // Shared-memory addresses for PTX: only the GPU's headers use them.
     if (header == "device/ptx/address.cuh") continue;
     const CompileResult result = compiler.compile(request_of(alone(header), {"nothing"}, "cpu"));
     EXPECT_TRUE(result.ok) << header << "\n" << result.log;

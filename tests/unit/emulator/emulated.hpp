@@ -7,15 +7,15 @@
 
 #include "tuner/device/cpu/emulator.hpp"
 
-/// Kernels written in a test, compiled for the emulator and launched with plain C++ values.
+/// Compiles a test's kernels for the emulator and launches them with plain C++ values.
 namespace tilewright::test {
 
-/// `source` defines the kernel template of that name; device/config.cuh and the 16-bit types are there already.
+/// `source` defines the kernel template `entry`; device/config.cuh and the 16-bit types are included already.
 class EmulatedKernel {
  public:
   explicit EmulatedKernel(const std::string& source, const std::string& entry = "kernel");
 
-  /// Runs with the extents and the seed of `launch`; the values are the kernel's arguments, of exactly its types.
+  /// Runs with the extents and the seed of `launch`; the values must have exactly the types of the kernel's parameters.
   template <class... Values>
   [[nodiscard]] EmulatedOutcome run(EmulatedLaunch launch, Values... values) const {
     void* params[] = {&values..., nullptr};
@@ -30,10 +30,10 @@ class EmulatedKernel {
   std::shared_ptr<const EmulatorModule> module_;
 };
 
-/// The launch of `blocks` blocks of `threads` threads.
+/// A launch of `blocks` blocks of `threads` threads.
 [[nodiscard]] EmulatedLaunch extents(unsigned blocks, unsigned threads, std::size_t shared_bytes = 0);
 
-/// Compiles to a module's bytes; throws with the compiler's log when that fails.
+/// Compiles to a module's bytes; throws an error with the compiler's log on failure.
 [[nodiscard]] std::vector<std::byte> compile_module(const std::string& source, const std::string& entry = "kernel");
 
 }  // namespace tilewright::test

@@ -106,7 +106,7 @@ TEST(HostCompiler, an_option_that_the_compiler_does_not_know_is_not_the_kernels_
   }
 }
 
-// What killed a part of the compiler (want of memory, mostly) says nothing of the kernel.
+// The cause of a killed compiler process (mostly lack of memory) is not the kernel.
 TEST(HostCompiler, a_part_of_the_compiler_that_was_killed_is_tried_again) {
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / fmt::format("tilewright-killed-part-{}", ::getpid());
@@ -114,7 +114,7 @@ TEST(HostCompiler, a_part_of_the_compiler_that_was_killed_is_tried_again) {
   const std::filesystem::path script = folder / "c++";
   HostCompilerSettings settings = HostCompilerSettings::from_environment();
   const std::string compiler_name = settings.command.empty() ? "c++" : settings.command.front();
-  // Says once what g++ says of a linker that was killed; how often it was called, but for the probe, it keeps count of.
+  // A script that prints g++'s message of a killed linker once, and counts its calls except for the probe.
   std::ofstream(script)
       << "#!/bin/sh\ncase \"$*\" in *-dM*) exec " << compiler_name << " \"$@\";; esac\n"
       << "echo called >> " << (folder / "calls").string() << "\nif [ $(wc -l < " << (folder / "calls").string()

@@ -90,7 +90,7 @@ template <class Config> __global__ void kernel(const u32* in, const int* places,
   std::mt19937 random(5);
   std::vector<std::uint32_t> in(128), back(128);
   for (std::uint32_t& word : in) word = static_cast<std::uint32_t>(random());
-  // Each lane's row is somewhere else.
+  // The rows in random order.
   std::vector<int> places(32);
   std::iota(places.begin(), places.end(), 0);
   std::shuffle(places.begin(), places.end(), random);
@@ -98,7 +98,7 @@ template <class Config> __global__ void kernel(const u32* in, const int* places,
   ASSERT_EQ(kernel.run(extents(1, 32, 32 * 48), in.data(), places.data(), stored.data(), back.data()).text, "");
   for (std::size_t lane = 0; lane < 32; ++lane) {
     for (std::size_t m = 0; m < 4; ++m) {
-      // The two elements of its register m lie in row lane / 4 of matrix m.
+      // The two elements of the lane's register m lie in row lane / 4 of matrix m.
       const auto row = static_cast<std::size_t>(places[8 * m + lane / 4]);
       expected[row * 24 + lane % 4 * 2] = static_cast<std::uint16_t>(in[lane * 4 + m]);
       expected[row * 24 + lane % 4 * 2 + 1] = static_cast<std::uint16_t>(in[lane * 4 + m] >> 16);
@@ -131,7 +131,7 @@ template <class Config> __global__ void kernel(const u32* in, u16* stored, u32* 
   ASSERT_EQ(kernel.run(extents(1, 32, 1024), in.data(), stored.data(), back.data()).text, "");
   for (std::size_t lane = 0; lane < 32; ++lane) {
     for (std::size_t m = 0; m < 4; ++m) {
-      // The two elements of its register m lie in column lane / 4 of matrix m.
+      // The two elements of the lane's register m lie in column lane / 4 of matrix m.
       const std::size_t column = m * 64 + lane / 4;
       expected[column + lane % 4 * 16] = static_cast<std::uint16_t>(in[lane * 4 + m]);
       expected[column + lane % 4 * 16 + 8] = static_cast<std::uint16_t>(in[lane * 4 + m] >> 16);
@@ -155,7 +155,7 @@ template <class Config> __global__ void kernel(int offset) {
   EXPECT_THAT(outcome.text, testing::HasSubstr("thread (29,0,0): stmatrix to a row that is not aligned to 16"));
 }
 
-/// A tile product whose operands are loaded by their definition from row-major A (16 x k) and B (k x 8).
+/// A tile product whose operands are loaded element by element from row-major A (16 x k) and B (k x 8).
 std::string product(const std::string& type, const std::string& bits, const std::string& mma, int k) {
   return "#include \"device/ptx/mma.cuh\"\nusing T = " + type + ";\nusing Bits = " + bits +
          ";\nconstexpr int kDepth = " + std::to_string(k) + R"cu(;
@@ -185,7 +185,7 @@ double noise(std::uint32_t& state) {
   return static_cast<double>(static_cast<std::int32_t>(state) >> 8) * 0x1p-22;
 }
 
-/// Runs the kernel on random values that the type holds exactly (`keep` bits of a float), and compares in double.
+/// Runs the kernel on random values that are exact in the type (`keep`: a mask of float bits), and compares in double.
 template <class T>
 void expect_product(const EmulatedKernel& kernel, std::size_t k, std::uint32_t keep, T (*encode)(float)) {
   std::uint32_t state = 7;
@@ -227,7 +227,7 @@ std::uint16_t upper_half(float value) {
   return static_cast<std::uint16_t>(bits >> 16);
 }
 
-/// For values that a half holds and that are normal in it.
+/// The bits of a value that is exact and normal in half.
 std::uint16_t half_bits(float value) {
   std::uint32_t bits = 0;
   std::memcpy(&bits, &value, 4);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every function of kernels/device/ptx, called once: compiled by NVRTC, so that ptxas judges each instruction, and by the
-// host compiler, so that the emulator's counterparts take the same arguments. Included into a generated source; never run.
+// Calls the functions of kernels/device/ptx. Compiled by NVRTC, so that ptxas checks each instruction, and by the host
+// compiler, so that the emulator's functions take the same arguments. Included into a generated source; not run.
 
 #include "device/config.cuh"
 #include "device/ptx/barrier.cuh"
@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(384, 1) on_sm_90a(const float* from, float* to
   to[threadIdx.x] = from[threadIdx.x];
 }
 
-// What the emulator has not.
+// Functions that the emulator does not model.
 template <class Config>
 __global__ void tensor_copies(const __grid_constant__ TensorMap map) {
   Shared& shared = *shared_storage<Shared>();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 16-bit types, over all their values: kernels/emulator/builtins/small_float.h.
+// All values of the 16-bit types: kernels/emulator/builtins/small_float.h.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr unsigned kAll = 65536;
 
-/// A 16-bit format by its definition, in double: the reference for everything below.
+/// A 16-bit format by definition, in double: the tests' reference.
 struct Format {
   int mantissa_bits;
   int bias;
@@ -32,7 +32,7 @@ struct Format {
     return sign * std::ldexp(mantissa + (1 << mantissa_bits), exponent - bias - mantissa_bits);
   }
 
-  /// The nearest value, ties to even, found by search among all values.
+  /// The nearest value, ties to even, by search among all values.
   [[nodiscard]] std::uint16_t nearest(long double wanted) const {
     if (std::isnan(wanted)) return 0x7fff;
     const std::uint16_t sign = std::signbit(wanted) ? 0x8000 : 0;
@@ -43,7 +43,7 @@ struct Format {
       const auto middle = static_cast<std::uint16_t>((low + high) / 2);
       (value(middle) <= wanted ? low : high) = middle;
     }
-    // Infinity stands where the next finite value would be.
+    // Infinity takes the place of the next finite value.
     const double top = high == infinity ? 2 * value(low) - value(static_cast<std::uint16_t>(low - 1)) : value(high);
     const double middle = value(low) + (top - value(low)) / 2;
     const bool up = wanted > middle || (wanted == middle && (low & 1) != 0);
@@ -54,7 +54,7 @@ struct Format {
 constexpr Format kHalf{10, 15, 0x7c00};
 constexpr Format kBfloat16{7, 127, 0x7f80};
 
-/// Every value widened, narrowed again, and the midpoints to its neighbours narrowed.
+/// All 16-bit values widened to float, and narrowed again.
 struct Widened {
   std::vector<float> wide = std::vector<float>(kAll);
   std::vector<std::uint16_t> back = std::vector<std::uint16_t>(kAll);
@@ -94,7 +94,7 @@ void expect_all_round_trip(const std::string& type, const Format& format) {
   }
 }
 
-/// Between each two neighbours: the midpoint, and the floats on both sides of it.
+/// Narrows, between each two neighbours, the midpoint and the floats next to it.
 void expect_nearest_even(const std::string& type, const Format& format) {
   std::vector<float> values{0.0f,
                             -0.0f,
@@ -136,7 +136,7 @@ template <class Config> __global__ void kernel(const double* x, __half* h, __nv_
   h[threadIdx.x] = __double2half(x[threadIdx.x]);
   b[threadIdx.x] = __double2bfloat16(x[threadIdx.x]);
 })cu");
-  // Just above a tie of half, by less than a float can tell; the same for bfloat16; and large ones.
+  // Above a tie of half by less than float's precision; the same for bfloat16; and large values.
   std::vector<double> values{
       1.0 + 0x1p-11 + 0x1p-40, 1.0 + 0x1p-8 + 0x1p-40, -1.0 - 0x1p-11 - 0x1p-40, 1e300, -1e300, 1e-300,
       0x1p-25 + 0x1p-60,       std::nan(""),           65519.999999999,          0.1};
@@ -161,7 +161,7 @@ std::vector<std::uint16_t> operands(std::uint64_t seed) {
   return result;
 }
 
-/// x * y + z, moved off a tie by one unit when the sum does not fit a long double: right for rounding to fewer bits.
+/// x * y + z, moved off a tie by one unit if the sum is inexact in long double: right for rounding to fewer bits.
 long double exact_fma(long double x, long double y, long double z) {
   const long double product = x * y;
   const long double sum = product + z;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector accesses and conversions: kernels/device/vector.cuh and convert.cuh, and the alignment that the emulator
-// checks.
+// Vector accesses and conversions: kernels/device/vector.cuh and convert.cuh, and the emulator's alignment checks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 using Status = EmulatedOutcome::Status;
 
-/// Copies bytes by vectors of every length and with every hint, and counts what was moved.
+/// Copies bytes by vectors of all lengths and with all hints, and counts the bytes moved.
 constexpr const char* kCopies = R"cu(
 #include "device/vector.cuh"
 template <class T, int kVec, Load kLoad, Store kStore>

@@ -40,7 +40,7 @@ template <class Config> __global__ void kernel(int* out) {
       EXPECT_EQ(at(4), lane % 8 > 4 ? lane : lane + 3);
       EXPECT_EQ(at(5), lane % 8 < 3 ? lane : lane - 3);
       EXPECT_EQ(at(6), lane / 8 * 8 + 2);
-      // A lane of an earlier segment may be read, one of a later segment not.
+      // A lane of an earlier segment can be read, one of a later segment cannot.
       EXPECT_EQ(at(7), (lane ^ 12) > lane / 8 * 8 + 7 ? lane : lane ^ 12);
     }
   }

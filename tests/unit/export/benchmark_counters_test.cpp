@@ -29,7 +29,7 @@ TEST(BenchmarkCounters, have_the_share_of_what_bounds_the_time_as_tables_do) {
   roofline.ceiling->bytes = 1'000'000;
   roofline.ceiling->copy_op_ns = 100;
   roofline.rate->flops_per_second = 60e12;
-  // 50 operations a byte, and so far more than memory could be waited for: half of the time it computes at the rate.
+  // 50 operations a byte, so compute is the bound: at its rate they take 833 of the 1000 ns.
   const Timing timing = thousand_ns();
   const auto counters = benchmark_counters(roofline, nullptr, timing);
   EXPECT_DOUBLE_EQ(counters.at("share_of_ceiling"), *share_of_ceiling(roofline, &timing));

@@ -18,7 +18,7 @@ using namespace store_tests;
 /// Three shapes of softmax with the same columns; config 4 is the base.
 class Cover : public testing::Test {
  protected:
-  /// Times of configs with so many warps, without specialised dims unless said otherwise; the fastest is the winner.
+  /// Adds a shape with times of configs by their number of warps; the fastest is the winner.
   void shape(std::int64_t rows, const std::vector<std::pair<int, double>>& times, std::int64_t cols = 100,
              std::int64_t static_dims = 0, const std::string& hash = "impl-1") {
     const ProblemKey key = softmax_key(rows, cols);

@@ -9,7 +9,7 @@
 #include "tests/unit/store/fixture.hpp"
 #include "tuner/export/trial_records.hpp"
 
-/// A cache with trials of every fate.
+/// A cache with trials of all fates.
 namespace tilewright::export_tests {
 
 inline constexpr TrialStatus kFates[]{
@@ -20,7 +20,7 @@ class ExportTest : public testing::Test {
  protected:
   std::int64_t put(const ProblemKey& key, Trial trial) { return store.put_trial(key, "impl-1", trial); }
 
-  /// One trial of each fate on one problem, the config's num_warps telling which.
+  /// Adds one trial of each fate to one problem; num_warps identifies the fate.
   void put_fates() {
     std::int64_t warps = 1;
     for (const TrialStatus status : kFates) {
@@ -39,7 +39,7 @@ class ExportTest : public testing::Test {
   [[nodiscard]] TrialRecords records(TrialSelection selection = {}) const {
     return {store, std::move(selection), [this](const std::string&) { return definition ? &*definition : nullptr; }};
   }
-  /// Softmax as a product on tensor cores: 800 bytes and 800,000 operations a row of 100, under both ceilings.
+  /// Defines softmax as a product on tensor cores: 800 bytes and 800,000 operations a row of 100, with both ceilings.
   void put_roofline() {
     definition.emplace().interface = store_tests::softmax_interface();
     definition->bytes = Formula::parse("8 * rows * cols");

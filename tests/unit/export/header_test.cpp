@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// An application without the library: it finds its winner while it is compiled, and launches it by the driver alone.
+// An application without the library: it finds its winner at compile time and launches it with the driver alone.
 constexpr const char* kApplication = R"cpp(
 #include "winners.hpp"
 

@@ -16,7 +16,7 @@ using testing::IsEmpty;
 
 using Sets = std::vector<std::vector<std::size_t>>;
 
-/// The fewest by trying every choice.
+/// The smallest cover, by exhaustive search.
 std::size_t fewest(std::size_t elements, const Sets& sets) {
   std::size_t best = sets.size() + 1;
   for (std::size_t choice = 0; choice < std::size_t{1} << sets.size(); ++choice) {
@@ -33,7 +33,7 @@ std::size_t fewest(std::size_t elements, const Sets& sets) {
 }
 
 TEST(SetCover, takes_fewer_than_greed_does) {
-  // Greed takes the set of six first and then needs two more.
+  // A greedy choice takes the set of six first and then needs two more.
   const Sets sets{{0, 1, 2, 3, 4, 5}, {0, 1, 2, 6}, {3, 4, 5, 7}};
   const SetCover found = cover(8, sets);
   EXPECT_THAT(found.chosen, ElementsAre(1, 2));

@@ -114,7 +114,7 @@ TEST_F(TrialLines, as_csv_have_one_header_however_many_there_are) {
   ASSERT_EQ(all.size(), 2002U);
   EXPECT_EQ(std::count(all.begin(), all.end(), all[0]), 1);
   const auto columns = std::count(all[0].begin(), all[0].end(), ',');
-  // The shape key and the config have commas of their own, in quotes.
+  // The shape key and the config have commas, in quotes.
   EXPECT_GE(std::count(all[1500].begin(), all[1500].end(), ','), columns);
 }
 

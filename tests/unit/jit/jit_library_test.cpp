@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// libtilewright-jit.so itself, as the launch library opens it; NVRTC compiles with no GPU.
+// libtilewright-jit.so itself, as the launch library opens it; NVRTC compiles without a GPU.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ class JitLibrary : public ::testing::Test {
   }
   ~JitLibrary() override { ::unsetenv("TILEWRIGHT_KERNELS_DIR"); }
 
-  /// The config with the hashes of the definition at hand, unless others are given.
+  /// Compiles the config with the installed definition's hashes, unless another is given.
   Answer compile(const std::string& problem, const std::string& config, std::string implementation_hash = {}) {
     Catalogue catalogue(ops_.empty() || !std::filesystem::exists(ops_) ? std::vector<std::filesystem::path>()
                                                                        : std::vector<std::filesystem::path>{ops_},

@@ -41,8 +41,8 @@ TEST(ActivationBwd, may_write_over_the_gradient_that_it_reads) {
   expect_right_base(activation_bwd(), key, {.seed = 3, .in_place = true});
 }
 
-/// The slopes at x: ours for an output type, their doubles by activation_slope.cuh, and what they should be, by the
-/// formula and by differences of the activation itself.
+/// The slopes at x: as computed for an output type, in double by activation_slope.cuh, and the expected ones by the
+/// formula and by differences of the activation.
 struct Slopes {
   std::vector<float> ours, twice;
   std::vector<double> exact, differences;

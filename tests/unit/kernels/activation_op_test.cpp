@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The op `activation`, and with it the skeleton device/elementwise/flat.cuh.
+// The op `activation`, and the skeleton device/elementwise/flat.cuh.
 #include <fmt/format.h>
 
 #include "tests/unit/kernels/elementwise.hpp"

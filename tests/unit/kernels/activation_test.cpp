@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/device/activation.cuh: as exact as accurate functions in fp32 that are rounded once, for every 16-bit
-// argument.
+// kernels/device/activation.cuh: as exact as accurate fp32 functions rounded once, for all 16-bit arguments.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -16,8 +15,8 @@ namespace {
 
 constexpr const char* kActivations[] = {"none", "relu", "leaky_relu", "gelu", "gelu_erf", "silu", "tanh"};
 
-/// Evaluates an activation for float arguments and rounds to the output type: ours, the plain formula in fp32 as eager
-/// frameworks compute it, and the exact value.
+/// Evaluates an activation for float arguments, rounded to the output type: by the header, by the plain fp32 formula of
+/// eager frameworks, and exactly.
 EmulatedKernel evaluator(const std::string& act, const std::string& output) {
   return EmulatedKernel(fmt::format(R"cu(
 #include "device/activation.cuh"
@@ -75,7 +74,7 @@ constexpr Format kFloat{"float", 24, -126, std::numeric_limits<float>::max()};
 constexpr Format kHalf{"__half", 11, -14, 65504.0};
 constexpr Format kBfloat16{"__nv_bfloat16", 8, -126, 3.3895313892515355e38};
 
-/// Every finite value of a 16-bit format.
+/// All finite values of a 16-bit format.
 std::vector<float> all_values(const Format& format) {
   std::vector<float> values;
   const int fractions = 1 << (format.digits - 1);
@@ -92,7 +91,7 @@ std::vector<float> all_values(const Format& format) {
   return values;
 }
 
-/// Arguments of all sizes to 2^7, both signs.
+/// Arguments of all magnitudes up to 2^7, of both signs.
 std::vector<float> some_floats() {
   std::vector<float> values;
   for (double x = 1e-40; x < 128.0; x *= 1.0041) {
@@ -114,14 +113,14 @@ struct Error {
   }
 };
 
-/// Compares in units of the output's last place, where the exact result is at least `least`: results below are compared
-/// by their absolute error, in units of the last place of `least`.
+/// Compares errors in units of the output's last place; for exact results below `least`, in units of the last place of
+/// `least`.
 void expect_as_exact_as_eager(const char* act, const Format& format, const std::vector<float>& x) {
   constexpr double least = 1e-30;
   const Values values = evaluate(evaluator(act, format.name), x);
   Error ours;
   Error eager;
-  double absolute = 0;  // sums of squares, where x is of ordinary size
+  double absolute = 0;  // sums of squares, for x of ordinary size
   double eager_absolute = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double exact = values.exact[i];

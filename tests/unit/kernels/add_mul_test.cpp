@@ -67,7 +67,7 @@ struct Difference {
 template <class Config> __global__ void kernel(const __half* a, const __half* b, __half* y, long long n) {
   tilewright::elementwise::flat<Knobs>(a, b, y, n, Difference{});
 })cu");
-  // Small whole numbers as fp16: 2^10 + i, whose lowest bits are i.
+  // Integers in fp16: 2^10 + i, whose lowest bits are i.
   constexpr std::uint16_t kFirst = 0x6400;
   alignas(16) std::uint16_t a[64];
   alignas(16) std::uint16_t b[64];
@@ -79,7 +79,7 @@ template <class Config> __global__ void kernel(const __half* a, const __half* b,
           alignas(16) std::uint16_t y[64] = {};
           ASSERT_EQ(kernel.run(extents(1, 32), &a[from_a], &b[from_b], &y[to], static_cast<long long>(n)).text, "");
           for (std::size_t i = 0; i < 64; ++i) {
-            // 3 (from_a + i) - (from_b + i) + i, as a whole number of at most 2^10.
+            // 3 (from_a + i) - (from_b + i) + i, an integer of at most 2^10.
             const bool inside = i >= to && i < to + n;
             const std::size_t k = i - to;
             const float expected = static_cast<float>(3 * (from_a + k)) - static_cast<float>(from_b);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order in which blocks of the wgmma kernels of attention_bwd add to the sums of dq.
+// The order in which blocks of attention_bwd's wgmma kernels add to the sums of dq.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kHeads = 4, kKeyHeads = 2, kKeysOfBlock = 128, kRecord = 6;
 
-/// Each block tells its steps: batch and head, block of queries, first key, turn, sum. Then how many add to each sum.
+/// Each block writes its steps: batch and head, block of queries, first key, turn, sum; then the additions to each sum.
 std::string source(bool causal, int block_m, int groups) {
   return fmt::format(R"cu(
 struct Fixed {{
@@ -86,7 +86,7 @@ void expect_order(const EmulatedKernel& kernel, bool causal, int block_m, int qu
     }
   }
 
-  std::map<std::pair<int, int>, std::map<int, int>> turns[2];  // of head and block of queries: who has which turn
+  std::map<std::pair<int, int>, std::map<int, int>> turns[2];  // by head and block of queries: the block of each turn
   std::set<std::vector<int>> seen;
   for (int block = 0; block < blocks; ++block) {
     for (int step = 0; step < most; ++step) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// attention_bwd as a sweep checks it; and beside differences of attention itself, in float64.
+// attention_bwd as a sweep checks it, and against numeric derivatives of attention, in float64.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ Forward attend(const Values& q, const Values& k, const Values& v) {
   return result;
 }
 
-/// Of Σ o · d_o by each element of `by`, which is one of q, k and v.
+/// Numeric derivatives of Σ o · d_o by each element of `by`, which is q, k or v.
 Values differences(Values& by, const Values& q, const Values& k, const Values& v, const Values& d_o) {
   constexpr double kStep = 1e-5;
   Values gradient;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// attention_decode and attention_paged as a sweep checks them: every implementation on every sample.
+// attention_decode and attention_paged as a sweep checks them: all implementations on all samples.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decoding by the split kernel and by clusters, over tensors and over pages, against float64: lengths of all kinds, and
-// NaN wherever a sequence has no token.
+// Decoding by the split kernel and by clusters, over tensors and pages, against float64: all kinds of lengths, and NaN
+// in the places without a token.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -40,12 +40,12 @@ struct Call {
   int page = 0;  // 0: tensors
   unsigned blocks = 3;
   unsigned cluster = 0;  // 0: the split kernel
-  unsigned side = 1;     // packs side by side, of the split kernel
+  unsigned side = 1;     // packs side by side in the split kernel
   float scale = 0.25f;
   std::uint64_t seed = 1;
 };
 
-/// A tensor of rows with NaN between them, and everywhere at first.
+/// A tensor of rows with NaN between them, initially all NaN.
 struct Rows {
   Rows(int rows, int columns)
       : step(columns + kGap), values(static_cast<std::size_t>(rows) * static_cast<std::size_t>(step), rounded(kNaN)) {}
@@ -72,7 +72,7 @@ class Decoded {
     v_ = Rows(pages * page * call.key_heads, kHeadV);
     o_ = Rows(batch * call.queries * call.heads, kHeadV);
     for (int i = 0; i < batch * call.queries * call.heads; ++i) q_.draw(i, kHead, state_);
-    // Sequence after sequence from the pool's last page on; what nobody has is poison, in the table too.
+    // Sequences take pages from the pool's last one down; unused pages and table entries are poison.
     table_.assign(static_cast<std::size_t>(batch * pages_of_), std::numeric_limits<int>::min());
     for (int n = 0; n < batch; ++n) {
       for (int token = 0; token < call.lengths[static_cast<std::size_t>(n)]; ++token) {
@@ -106,7 +106,7 @@ class Decoded {
   std::vector<std::uint32_t> counters_;
 };
 
-/// By clusters, the first copies do not wait for lengths where there is no window.
+/// With clusters and without a window, the first copies do not wait for lengths.
 EmulatedKernel make_kernel(unsigned cluster, unsigned side, bool window) {
   return EmulatedKernel(fmt::format(
       R"cu(
@@ -160,7 +160,7 @@ std::string Decoded::run() {
   std::vector<float> parts(call_.blocks * call_.side * 2 * kRows * (kBlockDv + 4), kNaN);
   o_.values.assign(o_.values.size(), rounded(-7.0f));
   lse_.assign(static_cast<std::size_t>(batch * call_.queries * call_.heads), kNaN);
-  // A launch finds what the one before it left.
+  // The counters keep the previous launch's values.
   counters_.resize(packs, 0);
   const int paged = call_.page == 0 ? 0 : call_.page % kKeys == 0 ? 2 : 1;
   const bool is_cluster = call_.cluster > 0;
@@ -233,8 +233,8 @@ std::string Decoded::fault() {
   return "";
 }
 
-/// Over tensors, over pages that a warp's step lies in, and over others; by clusters, and by the split kernel, in one
-/// line and, where packs are even, in two. Each launch follows another one.
+/// Over tensors, over pages that hold a warp's whole step, and over other pages; by clusters and by the split kernel,
+/// in one row of packs and, if their number is even, in two. Each launch follows another.
 void expect_right(Call call) {
   for (const int page : {0, 32, 13}) {
     call.page = page;

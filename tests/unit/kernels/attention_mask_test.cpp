@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Masks that are off by one key, where so many keys are seen that random scores hide it.
+// Masks that are off by one key, with so many visible keys that random scores hide the mistake.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,10 +16,10 @@ namespace {
 
 using ::testing::StartsWith;
 
-/// Of the header that the base has its masks from, and the reference has not.
+/// A piece of the header that defines the base's masks, but not the reference's.
 constexpr const char* kCausal = "clamp(last_token + diagonal + 1);\n  }";
 
-/// What is found wrong with the op's base where its rows see so many keys from behind their diagonal on; 1 is right.
+/// The fault found in the op's base if its mask ends `keys` keys after the diagonal (exclusive); 1 is right.
 std::string fault(int keys, std::uint64_t seed) {
   const TemporaryFolder folder;
   const std::filesystem::path op = folder.path() / "attention";
@@ -35,7 +35,7 @@ std::string fault(int keys, std::uint64_t seed) {
   BuiltInOp attention("attention", {folder.path()});
   const Problem problem = attention.problem("attention[dtype=bf16,causal=yes]{b=1,hq=1,hkv=1,sq=2,sk=65536,d=32,dv=8}");
   const std::string reason = attention.fault(problem, attention.definition().base, {.seed = seed});
-  // Behind config and problem.
+  // The text after config and problem.
   const std::size_t end = reason.find("}: ");
   return end == std::string::npos ? reason : reason.substr(end + 3);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What verification's inputs do not show of attention by mma, against float64: masks that bind at planted scores, edges
-// of windows, rows without a key, scores of all sizes, what lies behind the last key. And of the base: rows that are
-// all aligned.
+// Cases of attention by mma that verification's inputs do not cover, against float64: masks at planted scores, edges of
+// windows, rows without a key, scores of all sizes, data beyond the last key. For the base: rows that are all aligned.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +30,7 @@ std::uint16_t rounded(float value) {
 }
 float number(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 
-/// One batch. `behind` tokens of NaN stand behind the last of every tensor, and 8 elements behind every row.
+/// One batch. Each tensor has `behind` tokens of NaN after the last one, and each row 8 such elements.
 struct Call {
   long long heads = 2, key_heads = 1, queries = 1, keys = 1;
   float scale = 0.25f;
@@ -40,12 +39,12 @@ struct Call {
   bool causal = false;
   int pack = 1;
   int vec = 16;
-  /// Each query looks like the key so far from its diagonal, with a score of 12; where nothing is planted, like none.
+  /// If `plants`, each query matches the key `planted` from its diagonal, with a score of 12.
   bool plants = false;
   long long planted = 0;
   float spread = 1.0f;  // of q and k
   std::string entry = "attention_mma";
-  long long unseen = 0;  // keys in front of the others, which no window shows and which are nowhere
+  long long unseen = 0;  // keys before the others, outside of all windows and not in memory
 };
 
 class Tensors {
@@ -59,9 +58,9 @@ class Tensors {
     lse_.assign(static_cast<std::size_t>(call.queries * call.heads), kNaN);
   }
 
-  /// Launches; the emulator's words where that fails.
+  /// Launches; returns the emulator's error, or an empty text.
   std::string run(std::uint64_t seed);
-  /// The first difference from float64, or nothing.
+  /// The first difference from float64, or an empty text.
   [[nodiscard]] std::string fault() const;
 
  private:
@@ -76,7 +75,7 @@ class Tensors {
     for (long long token = 0; token < tokens; ++token) {
       for (long long head = 0; head < heads; ++head) {
         for (long long i = 0; i < columns; ++i) {
-          // Of three numbers between -1 and 1: near enough to normal.
+          // A sum of three numbers between -1 and 1: nearly normal.
           float sum = 0.0f;
           for (int n = 0; n < 3; ++n) {
             state_ = state_ * 6364136223846793005u + 1442695040888963407u;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The spaces of attention on a GPU of Hopper: how large they are, what they hold, what follows from the dims.
+// The spaces of attention on Hopper: their sizes, their configs, and their dependence on the dims.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -130,8 +130,8 @@ bool compiles_all() {
   return value != nullptr && std::string(value) == "1";
 }
 
-// A config of each problem; with TILEWRIGHT_COMPILE_ALL=1, every config. A product whose registers the compiler cannot
-// keep in place is serialized, and then far slower.
+// Compiles a config of each problem; with TILEWRIGHT_COMPILE_ALL=1, all configs. The compiler serialises a product
+// whose registers it cannot keep in place, which is far slower.
 void expect_products_in_place(const std::string& name, const std::vector<std::string>& problems, int most_spilled = 64,
                               const std::string& implementation = "wgmma") {
   if (NvrtcLibrary::find(nvrtc_search_places()) == nullptr) {
@@ -224,7 +224,7 @@ TEST(AttentionSpace, of_gradients_compiles_without_serialized_products) {
           fmt::format("attention_bwd[dtype=bf16,{}]{{b=4,hq=16,hkv=16,sq=2048,sk=2048,d={},dv={}}}", attributes, d, d));
     }
   }
-  // What the warps that copy spill is no part of the products' loop.
+  // Spills of the copying warps are outside of the products' loop.
   expect_products_in_place("attention_bwd", problems, 256);
   expect_products_in_place("attention_bwd", problems, 384, "wgmma_ahead");
 }

@@ -16,7 +16,7 @@ BuiltInOp& attention() {
   return op;
 }
 
-/// Of one mask, with and without what it does besides: the base, and mma.
+/// One mask, with and without the other options, by the base and by mma.
 class Attention : public ::testing::TestWithParam<const char*> {
  protected:
   static void expect_right(const std::string& dims) {
@@ -25,7 +25,7 @@ class Attention : public ::testing::TestWithParam<const char*> {
         const Problem problem =
             attention().problem(fmt::format("attention[{},lse={},softcap={}]{{{}}}", GetParam(), lse, softcap, dims));
         EXPECT_EQ(attention().fault(problem, attention().definition().base), "");
-        if (std::string(lse) != softcap) continue;  // half as much for the slow compiler
+        if (std::string(lse) != softcap) continue;  // halves the compilations
         const auto configs = attention().sample(problem, "mma", 1);
         EXPECT_FALSE(configs.empty()) << problem.key();
         for (const Config& config : configs) EXPECT_EQ(attention().fault(problem, config), "");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// attention_varlen as a sweep checks it; and that nothing of a sequence reaches its neighbours.
+// attention_varlen as a sweep checks it; and that sequences do not affect their neighbours.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -68,8 +68,8 @@ TEST(AttentionVarlen, has_one_plan_for_the_tokens_of_a_bucket) {
 constexpr int kHead = 16;
 constexpr std::uint16_t kNaN = 0x7fc0, kUntouched = 0x4242;
 
-/// o of sequences with `lengths` queries and keys, of one head; with NaN in place of all keys and values but those of
-/// the sequence `only` (-1: in none), and with tokens of NaN behind the last one, which the tensors have, too.
+/// o of sequences with `lengths` queries and keys, of one head. Keys and values of all sequences but `only` are NaN
+/// (-1: none is), and the tensors have tokens of NaN after the last sequence.
 std::vector<std::uint16_t> attended(const std::vector<int>& lengths, int only) {
   constexpr int kBehind = 70;
   static const EmulatedKernel kMade(R"cu(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The op `bias_act_dropout_bwd`, and with it strips.cuh and ring_strips.cuh of kernels/device/elementwise.
+// The op `bias_act_dropout_bwd`, and strips.cuh and ring_strips.cuh of kernels/device/elementwise.
 #include <fmt/format.h>
 
 #include "tests/unit/kernels/elementwise.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ops `bias_act` and `bias_act_dropout`, and with them the skeletons tiled.cuh and dense.cuh of device/elementwise.
+// The ops `bias_act` and `bias_act_dropout`, and the skeletons tiled.cuh and dense.cuh of device/elementwise.
 #include <fmt/format.h>
 
 #include "tests/unit/kernels/elementwise.hpp"
@@ -32,7 +32,7 @@ TEST_P(BiasAct, is_right_at_odd_and_at_whole_widths_with_one_mask_whatever_the_c
 }
 
 TEST_P(BiasAct, goes_over_dense_matrices_as_one_row) {
-  // Whole tiles of several vectors a thread, and one that is not.
+  // Whole tiles of several vectors a thread, and a partial one.
   for (const char* width : {"1", "0"}) {
     EXPECT_EQ(
         op().fault(op().problem(key("f16", "relu", 270, 60)),
@@ -60,7 +60,7 @@ TEST_P(BiasAct, is_right_from_one_column_on) {
 }
 
 TEST_P(BiasAct, gives_a_thread_rows_that_lie_alike_in_every_tile) {
-  // 16 rows a thread, one at once: rows are handed out in steps of a vector's length where they are ragged.
+  // 16 rows a thread, one at a time: ragged rows are distributed in steps of a vector's length.
   for (const char* config : {"tiled{num_warps=4,threads_per_row=128,vec=8,rows_per_thread=16,ragged=1,hints=2}",
                              "tiled{num_warps=4,threads_per_row=64,vec=8,rows_per_thread=2,ragged=1,hints=1}"}) {
     const Problem problem = op().problem(key("f16", "relu", 270, 2011));

@@ -85,7 +85,7 @@ std::string BuiltInOp::fault(const Problem& problem, const Config& config, const
   std::vector<std::unique_ptr<DeviceBuffer>> buffers;
   std::vector<Address> workspaces;
   for (const PlannedWorkspace& workspace : executable->plan().workspaces) {
-    // What nobody clears holds NaN, as memory that was used before might.
+    // Uncleared workspaces hold NaN, as used memory might.
     const bool cleared = workspace.zero != WorkspaceRecipe::Zero::never;
     const std::vector<std::byte> content(std::max<std::size_t>(workspace.bytes, 1), std::byte(cleared ? 0 : 0xff));
     buffers.push_back(device_->allocate(content.size(), "workspace " + workspace.name));

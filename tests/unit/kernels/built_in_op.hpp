@@ -12,19 +12,19 @@
 #include "tuner/device/device.hpp"
 #include "tuner/verify/verify.hpp"
 
-/// A built-in op on the emulator: any of its configs checked against its reference, as a sweep would do it.
+/// A built-in op on the emulator: checks its configs against its reference, as a sweep does.
 namespace tilewright {
 
 [[nodiscard]] std::filesystem::path test_kernels_dir();
 
-/// A GPU of the size that the ops were tuned on; nothing is launched on it.
+/// An H200's facts; nothing is launched on it.
 [[nodiscard]] DeviceFacts facts_of_an_h200();
-/// A GPU of the generation before it, which has neither clusters nor bulk copies.
+/// An A100's facts: without clusters and bulk copies.
 [[nodiscard]] DeviceFacts facts_of_an_a100();
 
 class BuiltInOp {
  public:
-  /// Searched for in the folders `more` first, which may hold ops that are not built in.
+  /// Searches the folders `more` first, which may hold ops that are not built in.
   explicit BuiltInOp(const std::string& op, const std::vector<std::filesystem::path>& more = {});
 
   [[nodiscard]] const OpDefinition& definition() const { return *definition_; }
@@ -33,7 +33,7 @@ class BuiltInOp {
   [[nodiscard]] std::vector<Config> sample(const Problem& problem, const std::string& implementation,
                                            std::size_t most) const;
   [[nodiscard]] bool is_legal(const Problem& problem, const Config& config) const;
-  /// Empty when the config is right for every data set asked for; else what is wrong.
+  /// Empty if the config is right for all data sets of `options`; else what is wrong.
   [[nodiscard]] std::string fault(const Problem& problem, const Config& config,
                                   const ArgumentSet::Options& options = {});
 
@@ -43,7 +43,7 @@ class BuiltInOp {
   Catalogue catalogue_;
   const OpDefinition* definition_;
   std::unique_ptr<Device> device_;
-  /// By source, so that each binary is compiled once.
+  /// By source: each is compiled once.
   std::map<std::string, CompileResult> binaries_;
 };
 

@@ -44,7 +44,7 @@ TEST(Copy, keeps_all_bits_of_a_plain_copy) {
       "  copy_vector<Copying>(x, nullptr, nullptr, y, n);\n}}\n",
       test_kernels_dir().string());
   const test::EmulatedKernel kernel(source);
-  // Every bit pattern, signalling NaNs included, and a tail that is no whole vector.
+  // All bit patterns, signalling NaNs included, and a tail shorter than a vector.
   alignas(16) static std::uint16_t from[65536 + 8];
   alignas(16) static std::uint16_t to[65536 + 8];
   constexpr long long kCount = 65536 + 3;

@@ -23,7 +23,7 @@ class CrossEntropy : public ::testing::TestWithParam<const char*> {
                        vocab);
   }
 
-  /// Of `told` a config for each way in which rows come and stay.
+  /// Expects a config of `told` to be right for each way of loading and keeping rows.
   static void expect_right_told(const char* grad, int rows, int vocab, const char* pitch,
                                 const ArgumentSet::Options& options = {}) {
     const Problem problem = op().problem(key(grad, rows, vocab, pitch));

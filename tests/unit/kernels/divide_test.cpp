@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t kMost = 0x7fffffff;
 
-/// As definitions compute it.
+/// The inverse as definitions compute it.
 std::uint64_t inverse_of(std::uint32_t divisor) {
   struct Divisor : Scope {
     std::int64_t value = 0;

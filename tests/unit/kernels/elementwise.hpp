@@ -9,20 +9,20 @@
 
 #include "tests/unit/kernels/built_in_op.hpp"
 
-/// What the tests of elementwise ops have in common.
+/// Common parts of tests of elementwise ops.
 namespace tilewright::test {
 
 inline constexpr const char* kDtypes[] = {"f32", "f16", "bf16"};
 inline constexpr const char* kActs[] = {"none", "relu", "leaky_relu", "gelu", "gelu_erf", "silu", "tanh"};
 
-/// Every activation and every dtype, not all pairs: activation_test.cpp has those, of the functions themselves.
+/// All activations and all dtypes, but not all pairs: activation_test.cpp has those.
 template <class Check>
 void for_acts_and_dtypes(const Check& check) {
   for (std::size_t i = 0; i < std::size(kActs); ++i) check(kActs[i], kDtypes[i % 3]);
 }
 
-/// Expects `count` configs, spread over an implementation's space, to be right for the problem: of f32 one less, of f16
-/// one alone. A config differs from dtype to dtype in how elements are converted, and each is compiled for seconds.
+/// Expects `count` configs, spread over an implementation's space, to be right for the problem; one fewer for f32, and
+/// one for f16. Dtypes differ only in conversions, and each config takes seconds to compile.
 inline void expect_right(BuiltInOp& op, const std::string& key, const std::string& implementation, std::size_t count,
                          const ArgumentSet::Options& options = {}) {
   const Problem problem = op.problem(key);
@@ -33,7 +33,7 @@ inline void expect_right(BuiltInOp& op, const std::string& key, const std::strin
   for (const Config& config : configs) EXPECT_EQ(op.fault(problem, config, options), "") << key;
 }
 
-/// The same of the op's base, which serves every shape and address.
+/// Expects the op's base, which serves all shapes and addresses, to be right.
 inline void expect_right_base(BuiltInOp& op, const std::string& key, const ArgumentSet::Options& options = {}) {
   EXPECT_EQ(op.fault(op.problem(key), op.definition().base, options), "") << key;
 }

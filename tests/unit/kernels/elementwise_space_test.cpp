@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The spaces of the elementwise ops: their sizes, and what their configs compile to.
+// The spaces of the elementwise ops: their sizes, and compilations of their configs.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -60,7 +60,7 @@ TEST_P(ElementwiseSpace, compiles_without_spills_for_the_architectures_it_is_for
       const Problem problem =
           parse_problem(fmt::format("{}[dtype={}]{{{}}}", GetParam(), dtype, dims), definition().interface);
       const auto configs = legal(problem);
-      // A fixed sample, of other places in each space.
+      // A fixed sample, at other indices in each space.
       for (std::size_t i = ++step; i < configs.size(); i += 29) {
         const auto plan = make_plan(definition().interface, configs[i].implementation->recipe, configs[i].config,
                                     problem, facts_of_an_h200());

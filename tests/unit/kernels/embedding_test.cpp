@@ -49,9 +49,9 @@ TEST_P(Embedding, adds_up_the_gradients_of_each_row_however_often_it_was_taken) 
 }
 
 TEST_P(Embedding, adds_up_more_tokens_of_a_row_than_a_block_can_write_down) {
-  // A warp writes down 256, and has 2250 tokens, half of them of one row.
+  // A warp's list holds 256 tokens; it has 2250, half of them of one row.
   expect_right_base(embedding_bwd(), key(embedding_bwd(), 9000, 5, 16));
-  // A block of `sorted` writes down 1024.
+  // A list of a block of `sorted` holds 1024.
   expect_right(embedding_bwd(), key(embedding_bwd(), 9000, 5, 16), "sorted", 3);
 }
 

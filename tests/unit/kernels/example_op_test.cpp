@@ -12,8 +12,8 @@
 #include "tuner/compile/nvrtc_search.hpp"
 #include "tuner/compile/source.hpp"
 
-/// docs/examples: l2norm, a row op of a user's own, which every skeleton runs; center, of two kernels with a tensor
-/// map, a cluster and a counter (tests/gpu runs it).
+/// docs/examples: l2norm, a user's row op, on all skeletons; center, of two kernels with a tensor map, a cluster and a
+/// counter (tests/gpu runs it).
 namespace tilewright {
 namespace {
 

@@ -8,12 +8,12 @@
 
 #include "tests/unit/kernels/elementwise.hpp"
 
-/// What the tests of gemm's implementations have in common.
+/// Common parts of tests of gemm's implementations.
 namespace tilewright::test {
 
 inline constexpr const char* kLayouts[] = {"nt", "nn", "tn"};
 
-/// A problem of gemm; every member has the value that most tests want.
+/// A problem of gemm, with the values that most tests use.
 struct Product {
   std::string dtype = "bf16";
   std::string layout = "nt";
@@ -29,7 +29,7 @@ struct Product {
   }
 };
 
-/// gemm, compiled once for all tests of a process.
+/// gemm, loaded once for all tests of a process.
 inline BuiltInOp& gemm() {
   static BuiltInOp op("gemm");
   return op;

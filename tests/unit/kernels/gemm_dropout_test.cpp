@@ -85,7 +85,7 @@ __global__ void kernel(const float* x, const float* b, const float* bias, const 
 }
 
 TEST(GemmDropout, gives_each_thread_of_a_warpgroup_the_bits_of_its_own_sums) {
-  // Tiles with a whole number of queue words and without, of one slab and of two.
+  // Tiles with and without a whole number of queue words, of one slab and of two.
   for (const auto& [block_m, block_n] : {std::pair{128, 256}, {128, 96}, {256, 96}}) {
     const EmulatedKernel kernel(fmt::format(R"cu(
 #include "device/dropout.cuh"

@@ -135,7 +135,7 @@ TEST(GemmGated, takes_a_row_for_both_weights_by_maps_where_no_box_reaches_into_t
 }
 
 TEST(GemmGated, cuts_the_tiles_of_the_last_wave_into_parts_that_cover_k_and_no_others) {
-  // 35 tiles on 8 clusters leave 3: two parts each. 33 leave 1, and 6 parts; 36 leave 4, whose parts would be too many.
+  // 35 tiles on 8 clusters leave 3, with two parts each; 33 leave 1, with 6 parts; 36 leave 4, too many to divide.
   for (const auto& [rows, tail, whole] : {std::tuple{35, 2, 32}, {33, 6, 32}, {36, 3, 36}, {32, 4, 32}}) {
     const EmulatedKernel kernel(fmt::format(R"cu(
 #include "gemm/fused/tail_wgmma.cuh"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm by mma.sync: fragments of every layout and type, edges, parts of k.
+// gemm by mma.sync: fragments of all layouts and types, edges, parts of k.
 #include "tests/unit/kernels/gemm.hpp"
 
 namespace tilewright::test {
 namespace {
 
-/// A dtype with the math by which tensor cores compute it, and the copies and the block of k of its smallest config.
+/// A dtype with the math that tensor cores use for it, and the copies and the block of k of its smallest config.
 struct Kind {
   const char* dtype;
   const char* math;
@@ -29,7 +29,7 @@ TEST(GemmMma, is_right_for_every_layout_and_dtype_at_shapes_that_no_tile_divides
 }
 
 TEST(GemmMma, is_right_with_every_tile_whatever_the_layout) {
-  // Blocks and warp tiles as the space has them; types and layouts take turns.
+  // The space's blocks and warp tiles, with alternating types and layouts.
   constexpr int kTiles[][4] = {{256, 128, 64, 64}, {128, 256, 64, 64}, {128, 128, 64, 64}, {128, 128, 64, 32},
                                {128, 64, 64, 32},  {64, 128, 64, 32},  {32, 64, 16, 32},   {32, 128, 32, 32}};
   int i = 0;
@@ -93,7 +93,7 @@ TEST(GemmMma, adds_parts_of_k_in_their_order) {
 }
 
 TEST(GemmMma, serves_c_and_bias_at_any_address) {
-  // The operands may lie at multiples of a copy only, so that the shift is one.
+  // Operands must lie at multiples of a copy, so the shift is one copy.
   const Product product{.m = 36, .n = 66, .k = 34, .bias = "yes", .residual = "yes"};
   expect_right(product, config(64, 64, 32, 32, 32, 3, 1, 4), {.seed = 3, .misalign_elements = 2});
   const Product odd{.m = 36, .n = 67, .k = 35, .bias = "yes", .residual = "yes"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/gemm/pad.cuh and gemm_pad, which brings operands to rows that tensor maps describe.
+// kernels/gemm/pad.cuh and gemm_pad, which copies operands to rows that tensor maps can describe.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ __global__ void kernel(const {0}* a, const {0}* b, {0}* padded_a, {0}* padded_b,
                                     type, layout));
 }
 
-/// Elements are numbered from 1; `skip` of them lie in front of the matrix, and none behind it.
+/// A matrix of elements numbered from 1, with `skip` elements before it and none after it.
 template <class T>
 class Rows {
  public:
@@ -48,7 +48,7 @@ class Rows {
     const std::size_t vectors = rows_ * round_up(columns_, kVec) / kVec;
     return columns_ % kVec == 0 ? 0 : static_cast<unsigned>((vectors + 511) / 512);
   }
-  /// What lies where it should not; empty: all is right.
+  /// The first wrong element; empty if all are right.
   [[nodiscard]] std::string fault() const {
     const bool is_padded = columns_ % kVec != 0;
     for (std::size_t i = 0; i < to_.size(); ++i) {
@@ -92,7 +92,7 @@ void expect_every_row_length(const char* type) {
   }
 }
 
-// Their bits are moved and not looked at, so words of their size stand for them.
+// The kernel only moves bits, so integers of the same size represent the types.
 TEST(GemmPad, copies_rows_of_every_length_from_every_address_and_fills_the_last_vector_with_zeros) {
   expect_every_row_length<std::uint16_t>("unsigned short");
   expect_every_row_length<std::uint32_t>("unsigned");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm's wgmma_padded: where it serves, what it launches, and that its kernels compile without spills.
+// gemm's wgmma_padded: the problems it serves, its launches, and that its kernels compile without spills.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ LaunchPlan plan(const Candidate& candidate, const Problem& problem) {
   return std::get<LaunchPlan>(make_plan(gemm().definition().interface, candidate.implementation->recipe,
                                         candidate.config, problem, facts_of_an_h200()));
 }
-/// Of the first config.
+/// The plan of the first config.
 LaunchPlan plan(const Product& product) { return plan(padded(product).at(0), gemm().problem(product.key())); }
 
 std::vector<std::string> entries(const LaunchPlan& plan) {
@@ -54,7 +54,7 @@ std::size_t workspace(const LaunchPlan& plan, const std::string& name) {
   return 0;
 }
 
-/// One for each way to launch it, of each size of element.
+/// A product for each way to launch it, for each size of element.
 const Product kProducts[] = {
     {.m = 4001, .n = 4104, .k = 4095},
     {.m = 4001, .n = 4103, .k = 4095},
@@ -131,7 +131,7 @@ bool compiles_all() {
   return value != nullptr && std::string(value) == "1";
 }
 
-// A config for each way to launch it; with TILEWRIGHT_COMPILE_ALL=1, every config.
+// Compiles a config for each way to launch it; with TILEWRIGHT_COMPILE_ALL=1, all configs.
 TEST(GemmPadded, compiles_without_spills) {
   if (NvrtcLibrary::find(nvrtc_search_places()) == nullptr) {
     GTEST_SKIP() << "NVRTC was not found: scripts/setup brings it";

@@ -13,7 +13,7 @@ namespace {
 
 using Tile = std::pair<unsigned, unsigned>;
 
-/// Rows and columns of tiles_m · tiles_n tiles in their order.
+/// Rows and columns of tiles_m · tiles_n tiles, in the raster's order.
 template <int kGroup>
 std::vector<Tile> order(unsigned tiles_m, unsigned tiles_n) {
   static const EmulatedKernel kernel("struct Fixed { static constexpr int group = " + std::to_string(kGroup) + R"cu(; };

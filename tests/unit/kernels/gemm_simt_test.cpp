@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm without tensor cores, and the epilogue that all implementations share.
+// gemm without tensor cores, and the shared epilogue.
 #include "tests/unit/kernels/gemm.hpp"
 
 namespace tilewright::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm for few rows: fragments of every layout and type, edges, parts of k among warps, blocks and clusters.
+// gemm for few rows: fragments of all layouts and types, edges, parts of k among warps, blocks and clusters.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -24,7 +24,7 @@ constexpr Kind kKinds[] = {{"bf16", "ieee"}, {"f16", "ieee"}, {"f32", "tf32"}, {
 
 bool is_exact(const Product& product) { return product.dtype == "f32" && product.math == "ieee"; }
 
-/// Checks legal configs that have `part` in their text: `most` of them, evenly spread over the space.
+/// Checks `most` legal configs with `part` in their text, evenly spread over the space.
 void expect_all_right(const Product& product, std::size_t most, std::string_view part = "",
                       const ArgumentSet::Options& options = {}) {
   std::vector<Config> configs;
@@ -110,7 +110,7 @@ TEST(GemmSkinny, serves_c_and_bias_at_any_address) {
   expect_all_right(odd, 2, "", {.seed = 3, .misalign_elements = 1});
 }
 
-/// c = a · bᵀ of f32, m × k and n × k, on the emulator; `seed` draws the order in which threads run.
+/// c = a · bᵀ of f32, m × k and n × k, on the emulator; `seed` determines the order of threads.
 class Launch {
  public:
   explicit Launch(const char* math, int cluster = 0) : cluster_(cluster), kernel_(source(math, cluster)) {}

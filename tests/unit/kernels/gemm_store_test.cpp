@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/gemm/wgmma_store.cuh: what leaves through the buffers of shared memory, tile after tile. A stand-in for the
-// tensor copy, which the emulator does not model, takes whole buffers, as late as its waits allow.
+// kernels/gemm/wgmma_store.cuh: tiles leave through buffers of shared memory. A replacement for the tensor copy, which
+// the emulator does not model, reads whole buffers as late as its waits allow.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 namespace tilewright::test {
 namespace {
 
-/// Each tile is stored as one value: the tile's number, from 1. `columns` are those of a tile.
+/// A kernel that stores each tile filled with its number, from 1. `columns`: a tile's columns.
 EmulatedKernel store_kernel(int columns) {
   return EmulatedKernel(fmt::format(R"cu(
 #include "device/ptx/bulk_copy.cuh"
@@ -57,7 +57,7 @@ __global__ void kernel(unsigned char* stored, int tiles) {{
                                     columns));
 }
 
-// With 64 columns a tile is one buffer, with 96 three, with 128 two: an odd number ends and begins with the same one.
+// A tile of 64 columns takes one buffer, of 96 three, of 128 two: an odd number starts and ends with the same buffer.
 TEST(GemmStore, leaves_a_buffer_alone_until_it_has_been_read_whatever_the_number_of_pieces) {
   constexpr std::size_t kTiles = 5;
   for (const int columns : {64, 96, 128, 160, 192}) {

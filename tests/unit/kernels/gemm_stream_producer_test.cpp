@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/gemm/stream.cu: what its producer brings into the ring, stage after stage, in each block of a cluster. A
-// stand-in for tensor copies, which the emulator does not model, takes boxes from rows that say where they are from.
+// kernels/gemm/stream.cu: the stages that its producer fills in the ring of each block of a cluster. A replacement for
+// tensor copies, which the emulator does not model, copies boxes of rows that hold their own position.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -106,7 +106,7 @@ __global__ void kernel(const unsigned* rows, const unsigned* columns, unsigned* 
 )cu");
 }
 
-/// Each row begins with where it is: k / 64 times the rows of the tensor, and the row.
+/// Each row begins with its position: k / 64 times the tensor's rows, plus the row.
 void expect_filled(const Layout& layout, int m, int n, int k, unsigned clusters) {
   const int blocks_k = (k + 63) / 64;
   std::vector<unsigned> tensor(static_cast<std::size_t>(blocks_k * kRowsOfTensor) * 32);
@@ -123,7 +123,7 @@ void expect_filled(const Layout& layout, int m, int n, int k, unsigned clusters)
   EXPECT_EQ(told[1], static_cast<unsigned>(tiles * layout.cluster_m * layout.cluster_n * blocks_k));
 }
 
-// Rings that are shorter and longer than the first piece, tile after tile, and parts of tiles.
+// Rings shorter and longer than the first piece, several tiles, and parts of tiles.
 TEST(GemmStreamProducer, fills_stages_in_order_in_every_block_of_a_cluster) {
   for (const int stages : {2, 3, 7}) {
     expect_filled({.stages = stages, .stream = 0, .parts = 1, .cluster_m = 1, .cluster_n = 1}, 140, 500, 64 * 5, 3);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gemm's stream and cluster: where they serve, what they launch, and that their kernels compile.
+// gemm's stream and cluster: the problems they serve, their launches, and that their kernels compile.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -55,7 +55,7 @@ TEST(GemmStreamSpace, is_for_k_in_all_rows_elements_of_16_bits_and_whole_vectors
   EXPECT_TRUE(streams(Product{.dtype = "f32", .m = 304, .n = 4104, .k = 12000, .math = "tf32"}).empty());
 }
 
-// Blocks wait for each other: more than the device holds at one time would wait for ever.
+// Blocks wait for each other: more than the device can hold at once would deadlock.
 TEST(GemmStreamSpace, launches_no_more_blocks_than_there_are_multiprocessors) {
   for (const Product& product : {kFewRows, kCube, kTall, kNear128}) {
     const Problem problem = gemm().problem(product.key());
@@ -92,7 +92,7 @@ TEST(GemmStreamSpace, compiles_and_multiplies_without_waits_in_between) {
     GTEST_SKIP() << "NVRTC was not found: scripts/setup brings it";
   }
   NvrtcCompiler compiler;
-  // One config of each way to share a tile, with the parts of k that each may have.
+  // One config for each way to share a tile, with the possible parts of k.
   const std::map<std::string, Product> ways = {{"halves=1", kCube},       {"stream=1", kFewRows},
                                                {"stream=2", kNear128},    {"cluster_m=4", kNear128},
                                                {"cluster_n=2", kFewRows}, {"parts=4", kNear128}};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/gemm/stream_schedule.cuh: who multiplies which part of k of which tile.
-// kernels/gemm/stream_store.cuh: where sums end up in c.
-// kernels/gemm/stream_share.cuh: sums over the blocks of a cluster.
+// kernels/gemm/stream_schedule.cuh: the assignment of parts of k of tiles to clusters.
+// kernels/gemm/stream_store.cuh: the places of sums in c.
+// kernels/gemm/stream_share.cuh: sums over a cluster's blocks.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ struct Piece {
   unsigned cluster, turn, tile, first, count;
 };
 
-/// The pieces of every cluster in its order, for tiles of 128 × 128.
+/// The pieces of all clusters, each in its order, for tiles of 128 × 128.
 std::vector<Piece> pieces(int stream, int rows, int columns, int k, unsigned clusters) {
   const EmulatedKernel kernel("#include <cuda_bf16.h>\n#include \"device/config.cuh\"\n" +
                               config(128, 128, 0, stream, R"(bias{"no"}, act{"none"}, residual{"no"})") + R"cu(
@@ -65,7 +65,7 @@ __global__ void kernel(unsigned* told, unsigned most, int rows, int columns, int
   return all;
 }
 
-/// Every part of k of every tile once, and as much for each cluster.
+/// Expects each part of k of each tile once, and equal work for each cluster.
 void expect_covered(int rows, int columns, unsigned clusters) {
   const unsigned tiles = static_cast<unsigned>((rows + 127) / 128 * ((columns + 127) / 128));
   constexpr unsigned kBlocks = 11;
@@ -97,7 +97,7 @@ TEST(GemmStream, multiplies_every_part_of_k_of_every_tile_once_and_evenly) {
   expect_covered(896, 128, 7);
 }
 
-// Blocks that wait for none that was started after them cannot wait for each other in a circle.
+// Blocks that wait only for earlier ones cannot deadlock.
 TEST(GemmStream, leaves_parts_to_later_clusters_alone_and_first) {
   for (const unsigned clusters : {5u, 7u, 12u}) {
     std::map<unsigned, unsigned> has_end;
@@ -121,8 +121,8 @@ TEST(GemmStream, has_whole_tiles_alone_where_it_is_told_to_or_waves_are_full) {
 float value_of(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
 std::uint16_t bits_of(float value) { return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16); }
 
-/// Takes the place of the copy to c, which the emulator does not model: the map has c, its extents, and the rows and
-/// 16-byte units of a box.
+/// Replaces the copy to c, which the emulator does not model: the map holds c, its extents, and a box's rows and
+/// 16-byte units.
 constexpr const char* kTensorStore = R"cu(
 #include "device/ptx/bulk_copy.cuh"
 #include "device/ptx/tensor_copy.cuh"
@@ -212,7 +212,7 @@ struct Shared {
   int block_m, block_n, halves, parts, cluster_m;
 };
 
-/// Each block of the cluster has its part's number + 1 times row % 3 + column % 5 of c.
+/// Each block of the cluster has (its part's number + 1) · (row % 3 + column % 5) for c.
 void expect_shared(const Shared& tile, int m, int n) {
   const int rows = tile.block_m * tile.cluster_m;
   const EmulatedKernel kernel("#include <cuda_bf16.h>\n#include \"device/config.cuh\"\n" +
@@ -253,7 +253,7 @@ __global__ void kernel(__nv_bfloat16* c, int m, int n) {
   ptx::cluster_sync();
 }
 )cu");
-  // What is there already is added: an element that is stored twice is seen.
+  // The store adds to the old values, which exposes elements stored twice.
   std::vector<std::uint16_t> c(static_cast<std::size_t>(m * n), bits_of(1.0f));
   const int clusters = (n + rows - 1) / rows * ((m + tile.block_n - 1) / tile.block_n);
   const std::size_t shared =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What verification's random inputs do not show of gemm: values that are no numbers, and the same bits in every run.
+// Properties of gemm that verification's random inputs do not show: NaN and infinity, and the same bits in each run.
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr long long kRows = 20, kColumns = 70, kDepth = 75;
 
-/// A kernel of gemm with a config of its own, for f32, nt, relu.
+/// A kernel of gemm with a test's config, for f32, nt, relu.
 class Launched {
  public:
   Launched(const std::string& name, const std::string& parameters, unsigned blocks, unsigned threads,
@@ -34,7 +34,7 @@ __global__ void kernel(const float* a, const float* b, const float* bias, const 
                             name, parameters)),
         launch_(extents(blocks, threads, shared_bytes)) {}
 
-  /// c for a and b. Partial sums start as NaN, counters as zeros, which they must be again.
+  /// Returns c for a and b. Partial sums start as NaN; counters start as zeros and must end so.
   std::vector<float> run(const std::vector<float>& a, const std::vector<float>& b, std::uint64_t seed = 1) {
     std::vector<float> c(kRows * kColumns, -1.0f);
     std::vector<float> partial(1 << 16, std::numeric_limits<float>::quiet_NaN());
@@ -61,7 +61,7 @@ Launched mma() {
       6, 128, 18448};
 }
 
-/// Values of all sizes, so that another order of adding them gives other bits.
+/// Values of all sizes, so that another order of addition gives other bits.
 std::vector<float> values(long long count, std::uint32_t state) {
   std::vector<float> made;
   for (long long i = 0; i < count; ++i) {
@@ -87,7 +87,7 @@ TEST_P(GemmValues, nan_and_infinity_reach_the_elements_that_they_belong_to_and_n
       if (row == 3 || column == 66) {
         EXPECT_TRUE(std::isnan(value)) << row << ' ' << column;
       } else if (row == 5) {
-        // relu keeps the positive one.
+        // relu keeps positive infinity.
         const bool positive = b[static_cast<std::size_t>(column * kDepth + 20)] > 0;
         EXPECT_EQ(value, positive ? std::numeric_limits<float>::infinity() : 0.0f) << column;
       } else {

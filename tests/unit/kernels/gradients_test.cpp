@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ops of the way back against their forward ops: for L = Σ over the forward op's outputs of cotangent · output, in
-// fp64, differences of L to either side of an input's element are what the backward op's reference says. The kernels
-// are held to that reference wherever they are verified.
+// Backward ops against their forward ops: for L = Σ over the forward op's outputs of cotangent · output, in fp64,
+// central differences of L equal the backward op's reference. Verification holds the kernels to that reference.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -11,16 +10,16 @@
 namespace tilewright::test {
 namespace {
 
-/// A forward op and its gradient. Shapes stand in the keys.
+/// A forward op and its backward op. The keys hold the shapes.
 struct Pair {
   std::string forward, backward;
-  /// Each output of the forward op, and the backward op's input that is its cotangent.
+  /// The forward op's outputs, each with the backward op's input that is its cotangent.
   std::map<std::string, std::string> cotangents;
-  /// Each input of the forward op that is varied, and the backward op's output that is its gradient.
+  /// The forward op's varied inputs, each with the backward op's output that is its gradient.
   std::map<std::string, std::string> gradients;
   /// Inputs of the backward op that are outputs of the forward op.
   std::map<std::string, std::string> saved;
-  /// How the backward op names inputs that the forward op names otherwise.
+  /// The backward op's names of inputs with another name in the forward op.
   std::map<std::string, std::string> renamed;
 };
 

@@ -80,7 +80,7 @@ TEST(MlpTail, is_for_a_gated_first_product_whose_last_wave_is_half_empty) {
     }
     return count;
   };
-  EXPECT_GT(tails("yes", 4096), 10);  // 3584 tiles on 132 multiprocessors: 20 are left
+  EXPECT_GT(tails("yes", 4096), 10);  // 3584 tiles on 132 multiprocessors leave 20
   EXPECT_GT(tails("yes", 512), 0);
   EXPECT_EQ(tails("no", 4096), 0);
   EXPECT_EQ(tails("yes", 1152), 0);

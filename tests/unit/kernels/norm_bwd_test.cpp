@@ -40,7 +40,7 @@ TEST_P(NormBackward, is_right_over_clusters) {
 TEST_P(NormBackward, takes_even_widths_by_words_and_odd_ones_by_elements) {
   if (std::get<1>(GetParam()) != std::string("f32")) expect_right(op(), key(19, 250), "rows", 3);
   for (const int cols : {1, 3, 61, 257}) {
-    // The gradient of a row of one element is 0 but for eps: f32 shows what its terms lose as they cancel.
+    // The gradient of a row of one element is 0 but for eps: in f32 its terms cancel with visible loss.
     if (cols > 1 || std::get<1>(GetParam()) != std::string("f32")) expect_right_base(op(), key(37, cols));
     if (cols > 1) expect_right_base(op(), key(3, cols, "yes", "strided"));
   }

@@ -11,7 +11,7 @@
 
 #include "tests/unit/kernels/built_in_op.hpp"
 
-/// The norms, which are one op (device/row/norm.cuh) with parts of it on or off, over the skeletons of device/row.
+/// The norms, which are variants of device/row/norm.cuh, over the skeletons of device/row.
 namespace tilewright {
 namespace {
 
@@ -22,7 +22,7 @@ BuiltInOp& op(const std::string& name) {
   return *place;
 }
 
-/// The op with the attributes that matter to it, and a dtype.
+/// An op and a dtype.
 class Norm : public ::testing::TestWithParam<std::tuple<const char*, const char*>> {
  protected:
   [[nodiscard]] static std::string op_name() {
@@ -50,7 +50,7 @@ TEST_P(Norm, is_right_on_chip_at_odd_and_at_whole_widths) {
 TEST_P(Norm, is_right_on_chip_whenever_the_weights_come) {
   for (const auto& [cols, ways] : {std::pair{520, 3}, std::pair{523, 2}}) {
     const Problem problem = shape(3, cols);
-    std::map<std::int64_t, Config> config_of;  // by when: late, early to registers, early to shared memory
+    std::map<std::int64_t, Config> config_of;  // by loading time: late, early to registers, early to shared memory
     for (const Config& config : op(op_name()).sample(problem, "onchip", 1000)) {
       config_of.insert_or_assign(config.value_or("early_columns", 0), config);
     }
@@ -60,7 +60,7 @@ TEST_P(Norm, is_right_on_chip_whenever_the_weights_come) {
 }
 
 TEST_P(Norm, is_right_on_chip_in_place_where_rows_are_ragged) {
-  // Edges are written before vectors.
+  // In place, edges are written before vectors.
   for (const Config& config : op(op_name()).sample(shape(9, 2051), "onchip", 2)) {
     EXPECT_EQ(op(op_name()).fault(shape(9, 2051), config, {.seed = 3, .in_place = true}), "");
   }
@@ -85,7 +85,7 @@ TEST_P(Norm, base_is_right_for_one_element_in_place_strided_and_at_any_address) 
   }
 }
 
-/// Of a test of one op and dtype.
+/// The name of a test of one op and dtype.
 std::string name_of(const ::testing::TestParamInfo<std::tuple<const char*, const char*>>& test) {
   std::string name = std::string(std::get<0>(test.param)) + "_" + std::get<1>(test.param);
   for (char& c : name) {
@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(Ops, Norm,
                                             ::testing::Values("f32", "bf16")),
                          name_of);
 
-/// Those that have it.
+/// The norms that have `kept`.
 class KeptNorm : public Norm {};
 
 TEST_P(KeptNorm, is_right_by_clusters_that_keep_their_columns_row_after_row) {
@@ -109,7 +109,7 @@ TEST_P(KeptNorm, is_right_by_clusters_that_keep_their_columns_row_after_row) {
   expect_right(shape(11, cols), "kept", 3);
   expect_right(shape(11, cols + 5, ",pitch=strided"), "kept", 2, {.seed = 3, .in_place = true});
   expect_right(shape(9, cols + 1), "kept", 1, {.seed = 3, .misalign_elements = 1});
-  // A vector more than two chunks of some, or one less: as rows start.
+  // A vector more or less than two chunks, depending on the row's start.
   expect_right(shape(9, cols == 32768 ? 32773 : 65545), "kept", 3);
 }
 
@@ -175,12 +175,12 @@ TEST(NormHalf, is_right_in_f16) {
   }
 }
 
-/// The kernel takes from `chunks` which of them every row fills; widths that it knows tell nothing of that.
+/// `chunks` tells the kernel which chunks each row fills; static widths do not show that case.
 TEST(NormWidths, of_a_kernel_for_any_are_right_from_the_narrowest_to_the_widest_of_so_many_chunks) {
   int tested = 0;
   for (const char* name : {"rmsnorm", "layernorm", "softmax"}) {
     for (const auto& [ragged, early] : {std::pair{0, 0}, std::pair{0, 2}, std::pair{1, 0}, std::pair{1, 1}}) {
-      if (early != 0 && name == std::string("softmax")) continue;  // it has no weights
+      if (early != 0 && name == std::string("softmax")) continue;  // softmax has no weights
       for (const auto& [vec, chunks] : {std::pair{8, 1}, {8, 2}, {8, 3}, {8, 8}, {4, 3}, {4, 12}, {4, 14}}) {
         const Config config = Config::parse(fmt::format(
             "onchip{{num_warps=1,rows_per_block=8,vec={},chunks={},ragged={},early_columns={},warps_per_sm=0,"

@@ -9,13 +9,13 @@
 
 #include "tests/unit/kernels/built_in_op.hpp"
 
-/// What an op's reference gives for values of a test's own, on the emulator.
+/// The results of an op's reference for a test's own values, on the emulator.
 namespace tilewright::test {
 
 /// Tensors by the names of arguments, dense and row-major.
 using Values = std::map<std::string, std::vector<double>>;
 
-/// Of one problem. Inputs and scalars that are not given are the definition's samples; every tensor is dense.
+/// One problem. Inputs and scalars that a test does not give are the definition's samples. All tensors are dense.
 class OpValues {
  public:
   OpValues(BuiltInOp& op, const std::string& key);
@@ -23,9 +23,9 @@ class OpValues {
   OpValues(const OpValues&) = delete;
   OpValues& operator=(const OpValues&) = delete;
 
-  /// The inputs that the samples give.
+  /// The samples' inputs.
   [[nodiscard]] Values inputs() const;
-  /// All outputs for these inputs, which are rounded to the types of their arguments, in fp64.
+  /// All outputs in fp64, for inputs rounded to their arguments' types.
   [[nodiscard]] Values reference(const Values& inputs) const;
 
  private:
@@ -33,7 +33,7 @@ class OpValues {
   std::unique_ptr<Parts> parts_;
 };
 
-/// Random multiples of 1/64 between -2 and 2, which f32 and small differences to either side have exactly.
+/// Random multiples of 1/64 between -2 and 2: exact in f32, as are small differences from them.
 [[nodiscard]] std::vector<double> random_values(std::size_t count, std::uint32_t seed);
 
 }  // namespace tilewright::test

@@ -15,7 +15,7 @@ constexpr std::size_t kMost = 8;
 constexpr std::size_t kTurns = 50;
 
 TEST(Ring, gives_stage_and_parity_of_every_turn_in_single_steps_and_in_leaps) {
-  // Writes one word a turn, and another where leaps come to another place than single steps.
+  // Writes one word a turn, and another word if leaps and single steps differ.
   const EmulatedKernel kernel(R"cu(
 #include "device/ring.cuh"
 template <int kStages> __device__ void walk(u32*& out, u32 turns) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The op `softmax_bwd`, and with it the skeletons of kernels/device/row/weighed.cuh.
+// The op `softmax_bwd`, and the skeletons of kernels/device/row/weighed.cuh.
 #include <fmt/format.h>
 
 #include "tests/unit/kernels/elementwise.hpp"

@@ -45,7 +45,7 @@ TEST(SoftmaxSpace, is_on_chip_or_streaming_for_every_width_up_to_its_registers) 
   }
 }
 
-/// Compiles a config without asking its constraints.
+/// Compiles configs regardless of their constraints.
 class SoftmaxLegality : public ::testing::Test {
  protected:
   void SetUp() override {

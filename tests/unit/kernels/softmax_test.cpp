@@ -15,7 +15,7 @@ BuiltInOp& softmax() {
   return op;
 }
 
-/// Every implementation at a shape that it can serve, in one dtype; enough configs to meet each of its code paths.
+/// All implementations at shapes that they can serve, in one dtype; enough configs to reach each code path.
 class Softmax : public ::testing::TestWithParam<const char*> {
  protected:
   [[nodiscard]] static Problem shape(int rows, int cols) {

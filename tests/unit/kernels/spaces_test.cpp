@@ -22,14 +22,13 @@
 #include "tuner/compile/source.hpp"
 #include "tuner/definition/shapes.hpp"
 
-/// The spaces of all ops of the kernels folder, whatever ops those are: their sizes, and that what their constraints
-/// allow compiles. By default a sample is compiled (`sample` below); with TILEWRIGHT_COMPILE_ALL=1, every config.
+/// The spaces of all ops of the kernels folder: their sizes, and that legal configs compile. Compiles a sample
+/// (`sample` below); with TILEWRIGHT_COMPILE_ALL=1, all configs.
 namespace tilewright {
 namespace {
 
-/// The op's own grid for every dtype, for the first and the last value of each attribute. With `odd_too`, each of its
-/// problems is followed by one whose last dim is one more (or what the domain has near it): grids are made of powers of
-/// two.
+/// The op's own grid for all dtypes, and the first and the last value of each attribute. With `odd_too`, each problem
+/// is followed by one whose last dim is one more (or near it in the domain), since grids consist of powers of two.
 std::vector<Problem> problems_of(const OpDefinition& definition, bool odd_too) {
   std::vector<OpSpec> specs;
   for (const DType dtype : definition.interface.dtypes) specs.push_back({definition.interface.op, dtype, {}});
@@ -60,14 +59,14 @@ std::vector<Problem> problems_of(const OpDefinition& definition, bool odd_too) {
   return problems;
 }
 
-/// A config to compile, for a problem that it may serve on a device.
+/// A config to compile, with a problem that it serves on a device.
 struct Choice {
   Problem problem;
   Candidate candidate;
   DeviceFacts device;
 };
 
-/// Calls `visit` with every problem, device and implementation that go together, and the legal configs.
+/// Calls `visit` for each problem, device and implementation that fit, with the legal configs.
 template <class Visit>
 void for_each_space(const OpDefinition& definition, const std::vector<std::pair<Problem, DeviceFacts>>& places,
                     Visit visit) {
@@ -80,19 +79,18 @@ void for_each_space(const OpDefinition& definition, const std::vector<std::pair<
   }
 }
 
-/// What the sample must bring together, two by two.
+/// The traits whose pairs the sample must cover.
 std::array<std::string, 4> traits_of(const Choice& choice) {
   return {choice.candidate.config.implementation, std::string(name(choice.problem.spec.dtype)), choice.device.arch(),
           choice.problem.dims.back().second % 2 == 0 ? "even" : "odd"};
 }
 
-/// A few configs of an op, the same on every machine. Of the problems and devices, 256 are drawn, and a config of each
-/// implementation for each. Of those, the sample takes the ones that bring together, for the first time, two of:
-/// implementation, dtype, architecture, odd or even last dim; first the ones that bring many such pairs, then few. So
-/// every pair that was drawn is compiled.
+/// A few configs of an op, the same on all machines. Draws 256 of the problems and devices, and for each a config of
+/// each implementation. Takes the configs that add a new pair of: implementation, dtype, architecture, odd or even last
+/// dim; first those that add many pairs, then few. So each pair drawn is compiled.
 std::vector<Choice> sample(const OpDefinition& definition, std::vector<std::pair<Problem, DeviceFacts>> places) {
   std::mt19937 random(20240229);
-  // Not by std::shuffle or a distribution: those differ from one standard library to the next.
+  // std::shuffle and distributions differ between standard libraries.
   for (std::size_t i = places.size(); i > 1; --i) std::swap(places[i - 1], places[random() % i]);
   places.erase(places.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(places.size(), 256)), places.end());
   std::vector<Choice> drawn;
@@ -118,7 +116,6 @@ std::vector<Choice> sample(const OpDefinition& definition, std::vector<std::pair
   return chosen;
 }
 
-/// Every config.
 std::vector<Choice> whole_set(const OpDefinition& definition,
                               const std::vector<std::pair<Problem, DeviceFacts>>& places) {
   std::vector<Choice> chosen;
@@ -142,7 +139,7 @@ class Spaces : public ::testing::TestWithParam<std::string> {
   const OpDefinition& definition_ = catalogue_.find(GetParam());
 };
 
-// Ragged rows of f32 fit every skeleton for odd widths, with fewer columns a vector and so more ways.
+// Ragged rows of f32 fit all skeletons at odd widths; with fewer columns a vector there are more configs.
 TEST_P(Spaces, have_a_config_and_fewer_than_200_or_280_of_f32_for_every_problem_of_the_ops_own_grid) {
   for (const Problem& problem : problems_of(definition(), true)) {
     const std::size_t legal = expand(definition(), problem, facts_of_an_h200()).legal.size();

@@ -13,7 +13,7 @@
 namespace tilewright::test {
 namespace {
 
-// One row by the vectors of y and by edges: y = x, with each element counted, and what the reads of vectors reach of x.
+// Copies one row by y's vectors and by edges; counts each element's writes, and notes the extent of vector reads of x.
 std::string copy_row(const char* type, int vec, int least_width) {
   return std::string("#include \"device/row/span.cuh\"\nusing T = ") + type +
          ";\nconstexpr int kVec = " + std::to_string(vec) + ", kLeastWidth = " + std::to_string(least_width) + R"cu(;
@@ -78,7 +78,7 @@ TEST(Span, covers_any_width_at_any_address_once_and_reads_nothing_outside_the_ro
 }
 
 TEST(Span, of_a_row_that_is_known_to_be_wide_enough_covers_it_from_the_narrowest_on) {
-  // As wide as there may be edges: 2 · (8 − 1 + 3), and 2 · (4 − 1 + 1).
+  // Widths up to the longest edges: 2 · (8 − 1 + 3), and 2 · (4 − 1 + 1).
   expect_every_row_is_copied<std::uint16_t>("unsigned short", 8, 20);
   expect_every_row_is_copied<std::uint32_t>("unsigned", 4, 8);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The op `swiglu_bwd`, and with it the skeleton kernels/device/elementwise/fields.cuh.
+// The op `swiglu_bwd`, and the skeleton kernels/device/elementwise/fields.cuh.
 #include <fmt/format.h>
 
 #include "tests/unit/kernels/elementwise.hpp"

@@ -36,9 +36,9 @@ TEST_P(Swiglu, sees_dense_matrices_as_one_row) {
 }
 
 TEST_P(Swiglu, goes_over_dense_packed_matrices_as_one_row) {
-  // Single elements, vectors of four and the longest vectors; the last tile is not whole.
+  // Single elements, vectors of four and the longest vectors; the last tile is partial.
   for (const int cols : {1, 61, 257, 60, 64}) expect_right(swiglu(), key("packed", 37, cols), "dense", 2);
-  // Whole tiles of several vectors a thread, and one that is not.
+  // Whole tiles of several vectors a thread, and a partial one.
   for (const std::string tail : {",static_dims=1,hints=1}", ",static_dims=0,hints=1}"}) {
     EXPECT_EQ(swiglu().fault(swiglu().problem(key("packed", 270, 60)),
                              Config::parse("dense{num_warps=4,vec=4,unroll=4" + tail)),

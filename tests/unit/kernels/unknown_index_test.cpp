@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Indices that are none, which samples leave out since the references of these ops take them as given: targets of
-// cross_entropy that are no column, and positions of rope that have no angles. embedding has them in its samples.
+// Invalid indices, which samples leave out since these ops' references do not check them: targets of cross_entropy
+// outside of the columns, and positions of rope without angles. embedding's samples have them.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ namespace {
 constexpr float kUntouched = -77.0f;
 constexpr std::size_t kMargin = 64;
 
-/// Results between margins that nobody may write to.
+/// Results between margins that must stay unwritten.
 class Results {
  public:
   explicit Results(std::size_t count) : all_(count + 2 * kMargin, kUntouched) {}
@@ -43,7 +43,7 @@ std::vector<float> made_values(std::size_t count) {
   return values;
 }
 
-/// What is compiled: a kernel of an op, for f32, with a config.
+/// The source of an op's kernel, for f32, with a config.
 std::string source_of(const std::string& op, const std::string& names, const std::string& parameters) {
   return fmt::format(R"(
 struct Fixed {{

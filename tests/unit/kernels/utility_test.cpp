@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tuner's own kernels by the compiler of GPUs: the emulator runs them elsewhere (device/tensor_tools_test.cpp).
+// The tuner's own kernels, compiled for GPUs; device/tensor_tools_test.cpp runs them on the emulator.
 #include <gtest/gtest.h>
 
 #include "tests/unit/kernels/built_in_op.hpp"

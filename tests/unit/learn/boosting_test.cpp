@@ -18,7 +18,7 @@ using ::testing::SizeIs;
 
 FeatureSpace space() { return {{"any"}, {}, 0}; }
 
-/// As many features as there are without a parameter or a dim; those behind the first are 0.
+/// A row of a space without parameters and dims; features after the given ones are 0.
 std::vector<float> row_of(std::initializer_list<double> values) {
   std::vector<float> row(space().count(), 0);
   std::ranges::transform(values, row.begin(), [](double value) { return static_cast<float>(value); });
@@ -45,7 +45,7 @@ struct Table {
 
 double ask(const LossModel& model, std::initializer_list<double> values) { return model.loss(row_of(values)); }
 
-/// A function of two features, each at `steps` places from 0 to 1.
+/// A table of a function of two features, each at `steps` places from 0 to 1.
 Table of_two(const std::function<double(double, double)>& function, int steps) {
   Table table;
   for (int i = 0; i < steps; ++i) {
@@ -58,7 +58,7 @@ Table of_two(const std::function<double(double, double)>& function, int steps) {
   return table;
 }
 
-/// How far a model is from a function: mean and greatest, between the places where it was learned.
+/// The mean and greatest error of a model, between the places where it was learned.
 std::pair<double, double> how_far(const LossModel& model, const std::function<double(double, double)>& function,
                                   int steps) {
   double sum = 0;
@@ -87,11 +87,10 @@ TEST(Boosting, learns_a_step_where_it_is) {
 TEST(Boosting, learns_what_two_features_do_together) {
   const auto product = [](double x, double y) { return x * y; };
   const auto [mean, greatest] = how_far(of_two(product, 40).model(), product, 40);
-  // Neighbours differ by 1/39 of the range, between which a tree knows one cut.
+  // Neighbours differ by 1/39 of the range, with one cut between them.
   EXPECT_LT(mean, 0.008);
   EXPECT_LT(greatest, 0.02);
-  // What one feature says is turned round by the other. Of halves, the first cut would explain nothing and never be
-  // made.
+  // One feature inverts the effect of the other. With equal halves the first cut would gain nothing and not be made.
   const auto either = [](double x, double y) { return (x < 0.4) == (y < 0.6) ? 1.0 : -1.0; };
   EXPECT_LT(how_far(of_two(either, 40).model(), either, 40).second, 0.05);
 }
@@ -149,7 +148,7 @@ TEST(Boosting, halves_no_leaf_into_fewer_rows_than_are_asked) {
   table.add({1}, 1);
   EXPECT_NEAR(ask(table.model(), {0}), 0, 1e-3);
   EXPECT_NEAR(ask(table.model(), {1}), 1, 1e-3);
-  // Five that stand out are too few for a leaf of theirs.
+  // Five outliers are too few for a leaf.
   Table few;
   for (int i = 0; i < 200; ++i) few.add({i / 200.0}, i < 5 ? 1 : 0);
   EXPECT_LT(ask(few.model(), {0}), 0.3);
@@ -158,7 +157,7 @@ TEST(Boosting, halves_no_leaf_into_fewer_rows_than_are_asked) {
 
 TEST(Boosting, of_more_values_than_a_node_can_tell_apart_cuts_between_as_many_rows_each) {
   Table table;
-  // Few values are far apart, most are near to 0.
+  // Few values are far apart; most are near 0.
   for (int i = 0; i < 5000; ++i) table.add({std::pow(i / 5000.0, 4)}, i / 5000.0);
   const LossModel::Contents contents = table.learned();
   EXPECT_THAT(contents.cuts[0], SizeIs(LossModel::kMostCuts));
@@ -192,7 +191,7 @@ TEST(Boosting, grows_trees_of_as_many_leaves_as_a_byte_can_lead_over) {
   ASSERT_THAT(contents.roots, SizeIs(40));
   EXPECT_EQ(contents.roots[1], 2 * 127 - 1U);
   EXPECT_NO_THROW((void)LossModel(contents));
-  // One feature alone: a tree that leans to one side as far as it can.
+  // A single feature, and a tree that degenerates to one side.
   Table leaning;
   for (int i = 0; i < 254; ++i) leaning.add({static_cast<double>(i)}, std::pow(1.1, i));
   EXPECT_NO_THROW((void)leaning.model({.trees = 3, .leaves = 127, .rows = 1}));
@@ -237,7 +236,7 @@ TEST(Boosting, goes_on_where_a_tree_has_nothing_to_learn_from) {
 
 TEST(Boosting, of_great_targets_is_as_right_as_of_small_ones) {
   const auto plane = [](double x, double y) { return 1e-3 * x - 1e3 * y; };
-  // A quarter of the way between neighbours is all that is lost, whatever a unit is.
+  // The error is at most a quarter of the distance between neighbours, whatever the unit.
   EXPECT_LT(how_far(of_two(plane, 30).model(), plane, 30).second, 0.26 * 1e3 / 29);
 }
 

@@ -22,7 +22,7 @@ Folds::LeavesOut relatives(const ShapeDims& shape) {
   return [shape](const ShapeDims& other) { return shares_a_dim(other, shape); };
 }
 
-// Eight shapes of each of four rows, with columns of their own, and eight that share nothing.
+// Eight shapes for each of four row counts, with distinct columns, and eight that share nothing.
 std::vector<ShapeDims> families() {
   std::vector<ShapeDims> shapes;
   for (std::int64_t i = 0; i < 8; ++i) {
@@ -47,7 +47,7 @@ TEST(Folds, leave_out_what_each_of_their_shapes_leaves_out) {
 TEST(Folds, keep_together_what_leaves_out_the_same) {
   const std::vector<ShapeDims> shapes = families();
   const Folds folds(shapes, shapes, relatives, 5);
-  // A family each, and what shares nothing where least is left out.
+  // A fold for each family, and one for the shapes that share nothing.
   for (std::size_t fold = 0; fold < 5; ++fold) EXPECT_THAT(folds.left_out(fold), SizeIs(8));
 }
 

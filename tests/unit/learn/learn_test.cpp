@@ -30,7 +30,7 @@ ConfigSummary timed(const std::string& text, double median_ns, std::optional<Win
   return {"wide-hash", Config::parse(text), median_ns, role, false};
 }
 
-/// Few warps are best for few columns, many for many; what a config loses grows with how far it is from that.
+/// Few warps are best for few columns, many for many; the loss grows with the distance from the best.
 double time_of(std::int64_t cols, int num_warps, int vec) {
   const double best = std::clamp(std::log2(static_cast<double>(cols) / 64) / 2, 0.0, 3.0);
   return 1000 * std::exp(0.25 * std::abs(std::log2(num_warps) - best) + 0.05 * std::abs(vec - 4));
@@ -47,7 +47,7 @@ ShapeSummary shape(std::int64_t rows, std::int64_t cols) {
   return known;
 }
 
-/// Of 4 × 6 lengths: 384 trials.
+/// 4 × 6 shapes: 384 trials.
 std::vector<ShapeSummary> shapes() {
   std::vector<ShapeSummary> known;
   for (const std::int64_t rows : {8, 100, 1000, 4000}) {
@@ -106,13 +106,13 @@ TEST_F(Learn, tells_which_config_is_best_at_shapes_between) {
 TEST_F(Learn, of_one_spec_what_another_taught_holds_until_its_own_trials_say_otherwise) {
   const OpSpec other = parse_spec("scale[dtype=f32,round=yes]", interface_);
   EXPECT_THAT(learned(shapes())->space().attributes, IsEmpty()) << "one spec differs in nothing";
-  // Two shapes of its own are too few for anything.
+  // Two own shapes are too few to matter.
   const LossModel alike = learned({{spec_, shapes()}, {other, {shape(8, 64), shape(8, 128)}}}).value();
   EXPECT_THAT(alike.space().attributes, ElementsAre("dtype", "round"));
   EXPECT_EQ(alike.shapes(), 26U);
   EXPECT_LT(loss(alike, kBroad, other, 500, 8192), loss(alike, kNarrow, other, 500, 8192) - 0.3);
   EXPECT_LT(loss(alike, kNarrow, other, 500, 96), loss(alike, kBroad, other, 500, 96) - 0.3);
-  // Where it is the other way round, its own trials count.
+  // If its effect is inverted, its own trials count.
   std::vector<ShapeSummary> turned = shapes();
   for (ShapeSummary& each : turned) {
     for (ConfigSummary& config : each.configs) config.median_ns = 2e6 / config.median_ns;
@@ -155,7 +155,7 @@ TEST_F(Learn, has_neither_bases_nor_what_failed_somewhere_among_its_configs) {
   std::vector<ShapeSummary> known = shapes();
   for (ShapeSummary& each : known) {
     each.configs.push_back({"plain-hash", Config::parse(kBase), 900, WinnerRole::base, false});
-    // Timed at this shape, and at one of them it went wrong.
+    // Timed at each shape; below, it also fails at one.
     each.configs.push_back(timed("wide{num_warps=16,vec=4,static_dims=0}", 800));
   }
   EXPECT_THAT(configs(learned(known).value()), Contains("wide{num_warps=16,vec=4,static_dims=0}"));
@@ -191,7 +191,7 @@ TEST_F(Learn, knows_the_implementations_of_specs_that_teach_nothing) {
 }
 
 TEST_F(Learn, is_not_kept_by_one_spec_from_what_another_teaches) {
-  // More than enough trials, but not of as many configs, nor of such as can be launched today.
+  // Enough trials, but of too few configs, or of configs that cannot be launched today.
   std::vector<ShapeSummary> twice, forbidden;
   for (std::int64_t i = 1; i <= 60; ++i) {
     ShapeSummary& same = twice.emplace_back(ShapeSummary{{8 * i, 64}, {}});
@@ -268,7 +268,7 @@ TEST_F(Learn, needs_enough_shapes_and_trials) {
 
 TEST_F(Learn, leaves_out_what_cannot_be_launched_any_more) {
   std::vector<ShapeSummary> known = shapes();
-  // An implementation that nobody has any more, and columns that the constraint of today forbids.
+  // An implementation that no longer exists, and columns that today's constraint forbids.
   for (ShapeSummary& each : known) each.configs.push_back({"gone-hash", Config::parse("gone{x=1}"), 500, std::nullopt});
   known.push_back(shape(8, 101));
   const LossModel model = learned(known).value();
@@ -300,7 +300,7 @@ TEST_F(Learn, of_a_cache_is_of_all_its_shapes) {
   ASSERT_TRUE(model.has_value());
   EXPECT_EQ(model->shapes(), 24U);
   EXPECT_THAT(model->configs(), SizeIs(16));
-  // Of another spec little more than winners is kept: they teach nothing, and do not keep the rest from it.
+  // Another spec has little more than winners: it adds no rows, and does not prevent learning from the others.
   for (std::int64_t i = 1; i <= 100; ++i) {
     cache.add_winner(interface_, fmt::format("scale[dtype=f32]{{rows={},cols=64}}", 8 * i), kNarrow);
   }

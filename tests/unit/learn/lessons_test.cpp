@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-/// `scale` teaches `halved`, which has half its columns and a parameter more.
+/// `scale` teaches `halved`, which has half its columns and one more parameter.
 class Lessons : public ::testing::Test {
  protected:
   Lessons() {
@@ -56,8 +56,8 @@ class Lessons : public ::testing::Test {
 
 TEST_F(Lessons, are_the_teachers_trials_in_the_dims_and_parameters_of_who_learns) {
   tune("scale[dtype=f16,round=yes]{rows=8,cols=64}");
-  tune("scale[dtype=f16,round=yes]{rows=8,cols=65}");  // not when the formula says
-  tune("scale[dtype=f32]{rows=8,cols=128}");           // of a type that the op has not
+  tune("scale[dtype=f16,round=yes]{rows=8,cols=65}");  // excluded by the formula
+  tune("scale[dtype=f32]{rows=8,cols=128}");           // of a type that the op lacks
   const std::vector<SpecSummary> specs = taught();
   ASSERT_THAT(specs, SizeIs(1));
   EXPECT_EQ(specs[0].spec.text(), "halved[dtype=f16,round=no,kept=less]") << "values that it has not are its first";

@@ -12,7 +12,7 @@
 #include "tuner/learn/learn.hpp"
 #include "tuner/learn/regret.hpp"
 
-/// What the tests of regret share: a cache of scale, and one of which something is learned.
+/// Common parts of tests of regret: a cache of scale, and one large enough to learn from.
 namespace tilewright::testing {
 
 inline constexpr const char* kNarrow = "wide{num_warps=2,vec=4,static_dims=0}";
@@ -28,11 +28,11 @@ class RegretTest : public ::testing::Test {
   static std::string problem(std::int64_t rows, std::int64_t cols) {
     return "scale[dtype=f16]{rows=" + std::to_string(rows) + ",cols=" + std::to_string(cols) + "}";
   }
-  /// A tuned shape; `other_ns` of the config that did not win, 0: it was not tried.
+  /// Tunes a shape. `other_ns`: the time of the losing config; 0: it was not tried.
   void tune(std::int64_t rows, std::int64_t cols, const char* winner, double other_ns) {
     cache_.add_winner(interface_, problem(rows, cols), winner, {.role = WinnerRole::best, .median_ns = 100});
     if (other_ns <= 0) return;
-    // What lost is a trial like the winner's.
+    // The loser's trial is a copy of the winner's.
     const ProblemKey key{parse_problem(problem(rows, cols), interface_), interface_.hash(),
                          recording_device().fingerprint()};
     const WinnerRow row = *cache_.store().winner_of(key, MeasureMode::cold, WinnerRole::best);
@@ -51,7 +51,7 @@ class RegretTest : public ::testing::Test {
   SampleCache cache_;
 };
 
-/// Shapes of 128 rows and a multiple of 64 columns. Everywhere many warps are best, but at kOdd few are.
+/// Shapes of 128 rows and multiples of 64 columns. Many warps are best, except at kOdd columns, where few are.
 class LearnedRegretTest : public RegretTest {
  protected:
   static constexpr std::int64_t kOdd = 64 * 10;
@@ -62,7 +62,7 @@ class LearnedRegretTest : public RegretTest {
     for (std::int64_t i = 1; i <= count; ++i) tune_all(64 * i, has_static_winners);
     batch.commit();
   }
-  /// 42 configs: of either kind enough for a leaf of a tree.
+  /// Tries 42 configs: enough of either kind for a leaf of a tree.
   void tune_all(std::int64_t cols, bool has_static_winner) {
     cache_.add_winner(
         interface_, problem(128, cols),
@@ -92,7 +92,7 @@ class LearnedRegretTest : public RegretTest {
   [[nodiscard]] std::vector<Regret> ask(const RegretSetting& setting) {
     return regrets(cache_.store(), interface_, key_of(64).problem.spec, recording_device(), MeasureMode::cold, setting);
   }
-  /// What would be served to a shape in the whole cache, had it no winner of its own.
+  /// Whether the whole cache would serve a config with few warps to a shape without its own winner.
   [[nodiscard]] bool would_get_few_warps(std::int64_t cols) {
     const Regret asked =
         ask({.left_out = LeftOut::itself, .servers = Servers::compiled, .judged = {{128, cols}}}).at(0);

@@ -23,7 +23,7 @@ TEST_F(LearnedRegretTest, a_shape_is_judged_by_what_was_learned_without_it) {
   };
   ASSERT_LT(expected("wide{num_warps=1,vec=4,static_dims=0}"), expected("wide{num_warps=32,vec=4,static_dims=0}") - 0.1)
       << "who has learned of the shape knows how odd it is, and would serve it well";
-  // Not all 24: each part of these is a lesson of its own.
+  // Only some of the 24 shapes, since each fold needs its own model.
   const std::vector<Regret> found =
       ask({.left_out = LeftOut::itself,
            .servers = Servers::compiled,
@@ -33,7 +33,7 @@ TEST_F(LearnedRegretTest, a_shape_is_judged_by_what_was_learned_without_it) {
     const std::int64_t cols = regret.problem.dim("cols");
     ASSERT_TRUE(regret.loss().has_value()) << cols;
     EXPECT_EQ(regret.match.fit, Fit::nearest) << cols;
-    // Its neighbours may be taken in by it.
+    // Neighbours of kOdd may be misled by it.
     if (std::abs(cols - kOdd) == 64) continue;
     EXPECT_FALSE(has_few_warps(*regret.served)) << cols;
     if (cols == kOdd) {
@@ -80,7 +80,7 @@ TEST_F(LearnedRegretTest, a_spare_serves_the_shape_that_it_is_kept_at_too) {
   EXPECT_NE(ask(setting).at(0).match.fit, Fit::nearest) << "binaries of other shapes' dims";
   const WinnerRow row = *cache_.store().winner_of(key_of(cols), MeasureMode::cold, WinnerRole::best);
   Trial spare = row.winner.trial;
-  spare.config = Config::parse("wide{num_warps=16,vec=64,static_dims=0}");  // nowhere nearly the best
+  spare.config = Config::parse("wide{num_warps=16,vec=64,static_dims=0}");  // not nearly the best anywhere
   cache_.store().put_spare(key_of(cols), MeasureMode::cold, {row.implementation_hash, spare.config}, spare.build_key);
   const Regret served = ask(setting).at(0);
   EXPECT_EQ(served.match.fit, Fit::nearest);
@@ -133,7 +133,7 @@ TEST_F(LearnedRegretTest, a_winner_serves_as_what_was_nearly_the_best_elsewhere_
     }
     cache_.store().put_trial(key_of(at), hash, trial);
   };
-  // Others are out of the way: they went wrong somewhere.
+  // The other configs failed somewhere and cannot serve.
   const auto known = cache_.store().known_shapes(key_of(64), MeasureMode::cold, {{128, 64}});
   for (const ConfigSummary& each : known.at(0).configs) {
     if (!each.role) put(64, each.id.config.text(), 0);
@@ -146,7 +146,7 @@ TEST_F(LearnedRegretTest, a_winner_serves_as_what_was_nearly_the_best_elsewhere_
   const Regret served = ask(setting).at(0);
   EXPECT_EQ(served.served.value_or(Config()).text(), config);
   EXPECT_EQ(served.tuned_for.value_or(Problem()).dim("cols"), 64 * 20);
-  // What an older source was good for is nothing that anybody could keep.
+  // A config of an older source cannot be kept.
   Trial older = cache_.store().winner_of(key_of(64 * 22), MeasureMode::cold, WinnerRole::best)->winner.trial;
   older.config = Config::parse("wide{num_warps=16,vec=64,static_dims=0}");
   older.timing->median_ns = 1000;

@@ -126,7 +126,7 @@ TEST_F(RegretTest, what_cannot_be_read_is_an_error_and_no_loss) {
   tune(8, 64, "wide{num_warps=2,vec=4,static_dims=1}", 0);
   cache_.add_winner(interface_, problem(8, 64), kNarrow, {.role = WinnerRole::dynamic, .median_ns = 110});
   tune(16, 128, kNarrow, 120);
-  tune(4096, 8192, kBroad, 150);  // which serves instead
+  tune(4096, 8192, kBroad, 150);  // this one serves instead
   EXPECT_EQ(ask().at(1).served.value_or(Config()).text(), kNarrow);
   const ProblemKey key{parse_problem(problem(8, 64), interface_), interface_.hash(), recording_device().fingerprint()};
   std::vector<Winner> winners = cache_.store().winners(key, MeasureMode::cold);

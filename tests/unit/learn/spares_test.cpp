@@ -34,7 +34,7 @@ class SparesTest : public ::testing::Test {
                       "scale[dtype=f16]{rows=" + std::to_string(rows) + ",cols=" + std::to_string(cols) + "}", winner,
                       {.role = role, .median_ns = 100});
   }
-  /// Another config timed at a tuned shape, whose winner took 100.
+  /// Adds a time of another config at a tuned shape, whose winner took 100.
   void time(std::int64_t rows, std::int64_t cols, const std::string& config, double median_ns,
             const std::string& implementation_hash = {}) {
     const ProblemKey key{{parse_spec("scale[dtype=f16]", interface_), {{"rows", rows}, {"cols", cols}}},
@@ -46,7 +46,7 @@ class SparesTest : public ::testing::Test {
     trial.timing->median_ns = median_ns;
     cache_.store().put_trial(key, implementation_hash.empty() ? row.implementation_hash : implementation_hash, trial);
   }
-  /// A config that went wrong at a shape, in another dtype.
+  /// Adds a failure of a config at a shape, in another dtype.
   void fail(std::int64_t rows, std::int64_t cols, const std::string& config) {
     ProblemKey key{{parse_spec("scale[dtype=f16]", interface_), {{"rows", rows}, {"cols", cols}}},
                    interface_.hash(),
@@ -76,7 +76,7 @@ class SparesTest : public ::testing::Test {
     return texts;
   }
 
-  /// Tells that configs with fewer warps lose a factor of e, and that others lose nothing.
+  /// Adds a model by which configs with fewer warps lose a factor of e, and others nothing.
   void learn(double warps, const std::vector<std::string>& configs, const std::string& gone = {}) {
     const ProblemKey key{parse_problem("scale[dtype=f16]{rows=8,cols=64}", interface_), interface_.hash(),
                          device_.fingerprint()};
@@ -94,7 +94,7 @@ class SparesTest : public ::testing::Test {
                                                  {.feature = 1, .cut = cut, .below = 1}, known));
   }
 
-  /// Of a source that is not in the space any more.
+  /// The hash of a source that is no longer in the space.
   static constexpr const char* kOlder = "older hash";
   const OpInterface interface_ = scale_interface();
   const DeviceFacts device_ = recording_device();
@@ -166,7 +166,7 @@ TEST_F(SparesTest, then_are_what_was_nearly_the_best_of_any_width_those_first_th
   tune(4096, 8192, "wide{num_warps=4,vec=2,static_dims=0}");
   tune(4096, 8192, "plain{num_warps=1}", WinnerRole::base);
   learn(7, {"wide{num_warps=8,vec=1,static_dims=0}"});
-  // Of one that is the best by far where nothing else is of any width, and of others by how they stand to it.
+  // The specialised winner does not count: times are compared with the fastest unspecialised config.
   time(8, 64, "wide{num_warps=4,vec=8,static_dims=0}", 140);
   time(8, 64, "wide{num_warps=8,vec=8,static_dims=0}", 143);
   time(8, 64, "wide{num_warps=16,vec=8,static_dims=0}", 150);
@@ -190,7 +190,7 @@ TEST_F(SparesTest, then_are_not_what_was_slower_than_the_best_of_any_width_by_mo
   time(8, 64, "wide{num_warps=16,vec=8,static_dims=0}", 212);
   EXPECT_THAT(texts(choose(8)),
               ElementsAre("wide{num_warps=4,vec=8,static_dims=0}", "wide{num_warps=8,vec=8,static_dims=0}"));
-  // Nobody can compile what is faster than all of these.
+  // Faster than all of these, but it can no longer be compiled.
   cache_.store().put_implementation(interface_.hash(), {kOlder, scale_wide()});
   time(8, 64, "wide{num_warps=1,vec=8,static_dims=0}", 150, kOlder);
   EXPECT_THAT(choose(8), SizeIs(2));

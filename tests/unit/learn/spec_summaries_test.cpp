@@ -21,7 +21,7 @@ class KnownSpecs : public ::testing::Test {
     add("scale[dtype=f32,round=yes]{rows=8,cols=64}");
     add("scale[dtype=f16]{rows=8,cols=64}");
     add("scale[dtype=f16]{rows=8,cols=128}");
-    // A base alone is no tuned shape.
+    // A shape with only a base is not tuned.
     cache_.add_winner(interface_, "scale[dtype=f16,round=yes]{rows=8,cols=64}", "plain{num_warps=4}",
                       {.role = WinnerRole::base});
   }

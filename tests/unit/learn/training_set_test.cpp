@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-/// A cache with two specs: 20 shapes of fp16, of which each was tried with 16 configs, and one of fp32.
+/// A cache with two specs: 20 shapes of fp16, each tried with 16 configs, and one shape of fp32.
 class LessonsTest : public ::testing::Test {
  protected:
   LessonsTest() {
@@ -68,7 +68,7 @@ TEST_F(LessonsTest, are_learned_of_the_whole_op_without_what_a_part_leaves_out) 
   ASSERT_THAT(shapes, SizeIs(21));
   EXPECT_THAT(shapes.back(), ElementsAre(8, 640)) << "what another spec has comes last";
 
-  // 8×640 of fp32 shares its columns with the tenth.
+  // 8×640 of fp32 shares its columns with the tenth shape.
   const std::vector<ShapeDims> judged{shapes[9], shapes[0]};
   const Folds folds(
       judged, shapes,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What shapes never tuned lose, by sweeps of an H200: an exhaustive one of 12 shapes of a grid and then 40 that were
-// drawn (recorded/rows.db.zst), and a race over 120 more that were drawn to serve from (recorded/rows_drawn.db.zst;
-// gemm_drawn.db.zst has 90 of gemm). What is lost must not get worse.
+// The losses of untuned shapes, by sweeps of an H200: an exhaustive one of 12 shapes of a grid and 40 drawn ones
+// (recorded/rows.db.zst), and a race over 120 more drawn shapes to serve from (recorded/rows_drawn.db.zst;
+// gemm_drawn.db.zst has 90 of gemm). The losses must not get worse.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -26,13 +26,13 @@ constexpr std::size_t kGrid = 12;
 constexpr const char* kGemmBase = "simt{block_m=64,block_n=64,block_k=16,split_k=1}";
 constexpr const char* kBase = "streaming{num_warps=8,vec=4,ragged=1,unroll=1}";
 
-/// Recordings as the one cache that they are of: with winners, and with binaries.
+/// Recordings as one cache, with winners and binaries.
 class Sweep {
  public:
   Sweep(std::string op, std::string base)
       : op_(std::move(op)), base_(std::move(base)), store_(folder_.path() / "cache.db") {}
 
-  /// The first shapes of the recording may serve; all, unless said otherwise. The others are judged.
+  /// The first `that_serve` shapes of the recording may serve (default: all); the others are judged.
   void add(const std::string& file, std::size_t that_serve = std::numeric_limits<std::size_t>::max()) {
     const Store recording = open_recording(std::filesystem::path(TILEWRIGHT_RECORDED) / file);
     interface_ = *recording.interface_of(op_);
@@ -48,7 +48,7 @@ class Sweep {
     batch.commit();
   }
 
-  /// As `prepare` does.
+  /// Learns a model as `prepare` does.
   void learn_all() {
     const ProblemKey key{problem_of(interface_, spec_, ShapeDims(interface_.dims.size(), 1)), interface_.hash(),
                          device_.fingerprint()};
@@ -95,7 +95,7 @@ class Sweep {
   std::set<std::vector<std::int64_t>> grid_;
 };
 
-/// Mean, and 95th percentile.
+/// Bounds of the mean and the 95th percentile.
 struct AtMost {
   double mean, p95;
 };
@@ -132,8 +132,8 @@ struct LossesOfMany {
   AtMost around, learned;
 };
 
-/// The 40 shapes that were drawn, from the 12 and the 120: by those around, and by what was learned of all.
-// One setting an op: a model is learned for each left-out group of shapes, which takes most of a minute.
+/// Judges the 40 drawn shapes, served from the 12 and the 120: by the nearest shapes, and by the learned model.
+// One setting an op: learning a model for each fold takes most of a minute.
 void expect_losses_of_many(const std::string& op, const RegretSetting& setting, const LossesOfMany& most) {
   Sweep sweep(op, kBase);
   sweep.add("rows.db.zst", kGrid);
@@ -143,7 +143,7 @@ void expect_losses_of_many(const std::string& op, const RegretSetting& setting, 
   expect_at_most(sweep.lost(setting, true), 40, most.learned, op + ", learned of 132 shapes");
 }
 
-// By the model, one in twenty of so few shapes moves by points with what is as good at more (decision 225).
+// By the model, the 95th percentile of so few shapes moves by points with equally good models (decision 225).
 TEST(Untuned, softmax_from_many_shapes_loses_less_than_3_percent_when_it_is_exported) {
   expect_losses_of_many("softmax", {.spares = 192, .exported = true}, {{0.03, 0.10}, {0.03, 0.10}});
 }

@@ -8,7 +8,7 @@
 namespace tilewright {
 namespace {
 
-/// Readings one after the other; the last one for ever.
+/// Returns readings one after the other, then repeats the last.
 struct Script {
   std::deque<DeviceReadings> readings;
   DeviceReadings operator()() {

@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Rounds whose values a test gives.
+// Rounds with a test's values.
 class FakeRounds : public Rounds {
  public:
   explicit FakeRounds(std::function<double(int)> value) : value_(std::move(value)) {}
@@ -77,7 +77,7 @@ TEST(Measure, stopping_at_the_first_narrow_interval_costs_little_of_its_certaint
   EXPECT_GT(covered, kMeasurements * 93 / 100);
 }
 
-/// How long three rounds of 5 ms take, with rests of up to 1000 times a round.
+/// The time of three rounds of 5 ms, with rests of up to 1000 times a round.
 std::chrono::duration<double> seconds_of(StopRule rule) {
   FakeRounds rounds([](int) {
     std::this_thread::sleep_for(milliseconds(5));

@@ -28,7 +28,7 @@ TEST(Statistics, keeps_the_rounds_in_the_order_measured) {
   EXPECT_DOUBLE_EQ(timing.min_ns, 1);
 }
 
-// The ranks of the exact binomial interval, as tables of the sign test give them.
+// Expected values: the ranks of the exact binomial interval, from tables of the sign test.
 TEST(Statistics, interval_has_the_ranks_of_the_exact_binomial_one) {
   const struct {
     int count, low, high;
@@ -58,7 +58,7 @@ TEST(Statistics, interval_of_very_many_rounds_does_not_underflow) {
 
 TEST(Statistics, of_no_rounds_is_a_mistake_of_the_caller) { EXPECT_THROW((void)summarise({}), std::invalid_argument); }
 
-// Rounds as a GPU gives them: a floor, a skewed tail above it and now and then an outlier.
+// Rounds like a GPU's: a floor, a skewed tail above it and occasional outliers.
 TEST(Statistics, interval_covers_the_true_median_in_95_of_100_measurements) {
   std::mt19937_64 random(20240607);
   std::exponential_distribution<double> tail(1.0);
@@ -79,7 +79,7 @@ TEST(Statistics, interval_covers_the_true_median_in_95_of_100_measurements) {
       covered += timing.low_ns <= truth && truth <= timing.high_ns;
     }
     const double share = static_cast<double>(covered) / kMeasurements;
-    // 95 % at least, and no more than the next narrower interval would allow; the deviation of a share is 0.35 %.
+    // At least 95 %, and at most what the next narrower interval allows; the deviation of a share is 0.35 %.
     EXPECT_GE(share, 0.94) << rounds;
     EXPECT_LE(share, 0.98) << rounds;
   }

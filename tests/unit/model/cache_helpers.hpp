@@ -9,7 +9,7 @@
 #include "cache/model/problem.hpp"
 #include "cache/model/recipe.hpp"
 
-/// What the tests of the cache's core share: two ops, one recipe of each kind of thing, and the text of an error.
+/// Common parts of tests of the cache's core: two ops, a recipe for each, and the text of an error.
 namespace tilewright::test {
 
 inline Formula formula(const std::string& text) { return Formula::parse(text); }
@@ -36,7 +36,7 @@ inline OpInterface softmax() {
   return op;
 }
 
-/// c = act(alpha * a @ b + bias): attributes, a scalar, a conditional argument, a type and an alignment of its own.
+/// c = act(alpha * a @ b + bias): has attributes, a scalar, a conditional argument, and its own type and alignment.
 inline OpInterface gemm() {
   OpInterface op;
   op.op = "gemm";
@@ -68,7 +68,7 @@ inline OpInterface gemm() {
   return op;
 }
 
-/// One kernel on rows, and vectors along them.
+/// One kernel on rows, with vectors along them.
 inline ImplementationRecipe softmax_onchip() {
   ImplementationRecipe recipe;
   recipe.name = "onchip";
@@ -89,7 +89,7 @@ inline ImplementationRecipe softmax_onchip() {
   return recipe;
 }
 
-/// Tensor maps, a cluster, a workspace and a second kernel where k is split.
+/// Tensor maps, a cluster, a workspace, and a second kernel if k is split.
 inline ImplementationRecipe gemm_tma() {
   using Kind = KernelParam::Kind;
   ImplementationRecipe recipe;
@@ -130,7 +130,7 @@ inline ImplementationRecipe gemm_tma() {
   return recipe;
 }
 
-/// The text of the error of kind E that `action` throws.
+/// The text of the E that `action` throws.
 template <class E, class Action>
 std::string error_of(const Action& action) {
   try {

@@ -16,7 +16,7 @@ using test::error_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// A gemm of whole vectors, and of equal sides where a bias is added.
+/// A gemm whose domain has multiples of a vector, and equal sides if a bias is added.
 OpInterface narrow() {
   OpInterface op = test::gemm();
   op.domain = test::formulas({"k % 8 == 0", "k <= 256", "m % n == 0", "bias == 'no' or m == n"});

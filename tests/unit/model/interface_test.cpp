@@ -50,7 +50,7 @@ TEST(Interface, json_is_what_docs_say) {
             R"("attributes":[],"dims":["rows","cols"],"dtypes":["f32","f16","bf16"],"op":"softmax"})");
 }
 
-// Applications are compiled against these digits: should they change, every cache in the field becomes useless.
+// Applications and caches depend on these digits: if they change, existing caches become useless.
 TEST(Interface, hash_is_the_same_for_ever) {
   EXPECT_EQ(softmax().hash(), "12ab1ab2cdbd9941e987d2c4cadded43");
   EXPECT_EQ(gemm().hash(), "64fa574f34d24ffc49cec9a54213b8f0");

@@ -12,7 +12,7 @@ namespace {
 
 using test::error_of;
 
-/// What reading a word and a list in braces complains of.
+/// The error of reading a word and a list in braces.
 std::string complaint(std::string_view text) {
   return error_of<UsageError>([&] {
     KeyReader reader("key", text);

@@ -95,7 +95,7 @@ TEST(PlanArgs, a_tensor_has_strides_where_the_scalars_are_present) {
   EXPECT_FALSE(strided[2].is_pitched);
   EXPECT_TRUE(args_of(op, "softmax{rows=3,cols=5}")[1].strides.empty());
 
-  // Of a tensor with three extents each of the first two has one.
+  // Of a tensor with three extents, the first two each have a stride.
   op.args[2].shape.insert(op.args[2].shape.begin(), test::formula("7"));
   EXPECT_EQ(mistake_of(op),
             "interface of softmax: the strides of 'y' are 1; a tensor with 3 extents has one for each but "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every limit of blocks, shared memory, clusters and grids, on a kernel whose formulas a test replaces.
+// The limits of blocks, shared memory, clusters and grids, on a kernel whose formulas a test replaces.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ DeviceFacts gpu(int capability) {
   return facts;
 }
 
-/// A copy of which only the launch matters; `v` is 5 in every formula.
+/// A copy kernel whose launch is under test; `v` is 5 in all formulas.
 class Geometry {
  public:
   Geometry() {

@@ -52,7 +52,7 @@ TEST(PlanMap, cannot_follow_a_pitch_that_comes_with_the_call) {
   EXPECT_EQ(refusal_of(arg), "the rows of 'x' have a pitch, which no map can follow");
 }
 
-/// x of {b, t, h, d} at the strides that are scalars 1 to 3.
+/// x of {b, t, h, d} whose strides are the scalars 1 to 3.
 std::vector<PlannedArg> strided_args() {
   std::vector<PlannedArg> args(4);
   args[0].name = "x";
@@ -182,7 +182,7 @@ TEST(PlanMap, lies_over_a_workspace_with_elements_of_a_type) {
 }
 
 TEST(PlanMap, a_workspace_holds_its_extents) {
-  // Nine rows of 128 bytes and the elements of one more.
+  // Nine rows of 128 bytes and the elements of a tenth.
   EXPECT_EQ(refusal_of(over_workspace({"61", "10"}, {"128"}), 9 * 128 + 122), "");
   EXPECT_EQ(refusal_of(over_workspace({"61", "10"}, {"128"}), 9 * 128 + 121),
             "its extents take 1274 bytes, and workspace 'rows' has 1273");

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kRow = 64;
 
-/// The place of the first stride that is too short, and -1 where none is.
+/// The index of the first stride that is too short, or -1.
 int short_at(const std::vector<StrideStep>& steps) {
   const auto mistake = short_stride(steps, kRow);
   return mistake ? static_cast<int>(mistake->index) : -1;

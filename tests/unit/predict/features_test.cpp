@@ -17,7 +17,7 @@ using test::formulas;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-/// What is said of a launch, in its order.
+/// A launch's features, in their order.
 enum Launch : std::size_t {
   padding,
   blocks,
@@ -46,7 +46,7 @@ DeviceFacts device() {
   return facts;
 }
 
-/// Rows of blocks of `block` rows each.
+/// An implementation with blocks of `block` rows.
 ImplementationRecipe tiled(const std::string& grid, const std::string& shared_bytes = "0") {
   ImplementationRecipe recipe;
   recipe.name = "tiled";
@@ -81,7 +81,7 @@ class Features : public ::testing::Test {
   [[nodiscard]] float at(const std::vector<float>& features, Launch which) const {
     return features.at(space_.count() - kOfLaunch + which);
   }
-  /// Length of a dim, and its alignment.
+  /// A dim's feature: its length, or its alignment.
   [[nodiscard]] float dim(const std::vector<float>& features, std::size_t d, std::size_t which) const {
     return features.at(1 + space_.parameters.size() + 2 * d + which);
   }
@@ -111,7 +111,7 @@ TEST_F(Features, tell_what_a_launch_leaves_idle_by_its_padding_and_its_last_wave
   const auto idle = [](std::int64_t rows, const ImplementationRecipe& recipe) {
     return std::exp(log_idle(test::softmax(), recipe, kConfig, softmax(rows, 256), device()));
   };
-  // Two blocks of a multiprocessor by their threads: 264 in a wave, of eight rows each.
+  // Two blocks fit on a multiprocessor by their threads: 264 in a wave, of eight rows each.
   EXPECT_DOUBLE_EQ(idle(264 * 8, tiled(kTiles)), 1);
   EXPECT_NEAR(idle(265 * 8, tiled(kTiles)), 528.0 / 265, 1e-12);
   EXPECT_NEAR(idle(264 * 8 - 4, tiled(kTiles)), 264.0 / 263.5, 1e-12) << "half of the last block pads";
@@ -168,7 +168,7 @@ TEST_F(Features, say_how_long_dims_are_and_how_they_are_aligned) {
 }
 
 TEST_F(Features, tell_how_much_work_is_in_how_many_blocks_and_how_full_the_last_wave_is) {
-  // Two blocks of 1024 threads on each of 132 multiprocessors; 300 blocks are one full wave and a bit.
+  // Two blocks of 1024 threads on each of 132 multiprocessors: 300 blocks are one full wave and a partial one.
   const std::vector<float> features = of(tiled(kTiles, "1000"), softmax(2399, 256)).value();
   const double padded = 2400.0 / 2399;
   EXPECT_NEAR(at(features, padding), std::log(padded), 1e-6);

@@ -8,10 +8,10 @@
 
 #include "cache/predict/loss_model.hpp"
 
-/// Models made by hand, for who asks one and does not learn it.
+/// Hand-made models, for tests that query a model without learning it.
 namespace tilewright::test {
 
-/// One tree with one cut: who is below it in a feature loses `below`, all others `otherwise`.
+/// One tree with one cut: configs below it in a feature lose `below`, all others `otherwise`.
 struct OneCut {
   std::size_t feature = 0;
   float cut = 0;
@@ -19,7 +19,7 @@ struct OneCut {
   double otherwise = 0;
 };
 
-/// Configs by the place of their implementation in the space.
+/// `configs`: each with the index of its implementation in the space.
 inline LossModel model_of(FeatureSpace space, const OneCut& cut,
                           const std::vector<std::pair<std::size_t, std::string>>& configs = {},
                           std::size_t shapes = 16) {

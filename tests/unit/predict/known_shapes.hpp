@@ -10,7 +10,7 @@
 
 #include "cache/model/records.hpp"
 
-/// Shapes of made-up ops with times that go with one thing, for what learns from trials.
+/// Shapes of made-up ops whose times depend on one quantity, for tests of learning from trials.
 namespace tilewright::test {
 
 inline ConfigSummary config(const std::string& text, double median_ns, std::optional<WinnerRole> role = std::nullopt) {
@@ -20,7 +20,7 @@ inline ConfigSummary config(const std::string& text, double median_ns, std::opti
 inline const std::string kSmall = "tiled{block=64}";
 inline const std::string kLarge = "tiled{block=256}";
 
-/// Two dims: the winner changes with m and not with n.
+/// Two dims: the winner depends on m, not on n.
 inline std::vector<ShapeSummary> of_m_alone() {
   std::vector<ShapeSummary> known;
   for (const std::int64_t m : {64, 4096}) {
@@ -33,13 +33,13 @@ inline std::vector<ShapeSummary> of_m_alone() {
   return known;
 }
 
-/// A block covers as many as its parameter says.
+/// The logarithm of the padding: a block covers `block` elements.
 inline double by_blocks(const ConfigId& id, std::span<const std::int64_t> dims) {
   const auto block = static_cast<double>(id.config.value_or("block", 1));
   return std::log(std::ceil(static_cast<double>(dims[0]) / block) * block / static_cast<double>(dims[0]));
 }
 
-/// Of three lengths that differ little, times that go with the padding alone.
+/// Three similar lengths whose times depend on the padding alone.
 inline std::vector<ShapeSummary> of_padding(double power) {
   std::vector<ShapeSummary> known;
   for (const std::int64_t n : {192, 200, 256}) {

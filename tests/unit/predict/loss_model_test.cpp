@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 constexpr float kInfinite = std::numeric_limits<float>::infinity();
 constexpr float kNoNumber = std::numeric_limits<float>::quiet_NaN();
 
-/// Two trees over 14 features: the first asks feature 3 twice, the second feature 5 once.
+/// Two trees over 14 features: the first splits on feature 3 twice, the second on feature 5 once.
 LossModel::Contents two_trees() {
   LossModel::Contents contents;
   contents.space.implementations = {"one", "two"};
@@ -130,7 +130,7 @@ TEST(LossModel, whose_parts_do_not_fit_together_is_refused) {
   EXPECT_THAT(refusal_of([](Contents& p) { p.cuts[3].assign(255, 1); }), HasSubstr("not in order")) << "too many";
   EXPECT_THAT(refusal_of([](Contents& p) { p.configs[1].implementation = 2; }), HasSubstr("no implementation"));
   EXPECT_THAT(refusal_of([](Contents& p) { p.space.implementations.clear(); }), HasSubstr("no implementation"));
-  // More features than a node can name.
+  // More features than a node can number.
   EXPECT_THAT(refusal_of([](Contents& p) {
                 p.space.parameters.resize(241);
                 p.cuts.resize(p.space.count());
@@ -173,7 +173,7 @@ TEST(LossModel, of_numbers_that_nothing_can_be_ordered_by_is_refused) {
       << "twice that is nothing";
 }
 
-/// It can be asked, wherever its cuts are, and says a number.
+/// Expects the model to answer with a number for all values of features.
 void expect_answers(const LossModel& model) {
   for (const float value : {-kInfinite, -1.0F, 1.0F, 2.5F, kInfinite, kNoNumber}) {
     EXPECT_TRUE(std::isfinite(model.loss(std::vector<float>(model.space().count(), value))));

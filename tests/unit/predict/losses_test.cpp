@@ -46,7 +46,7 @@ TEST(Losses, a_way_counts_less_the_farther_it_goes) {
   const std::vector<ShapeSummary> known{{{8}, {config(kSmall, 100, WinnerRole::best)}},
                                         {{16}, {config(kLarge, 100), config(kSmall, lost)}},
                                         {{2048}, {config(kLarge, 100), config(kSmall, lost)}}};
-  // One doubling counts a half, eight a ninth; with the pull to the usual weight.
+  // A pair one doubling apart counts a half, eight apart a ninth; with the pull to the default weight.
   const double weight = (0.05 + 0.2 / 2 + 8 * 0.2 / 9) / (1 + 1.0 / 2 + 64.0 / 9);
   EXPECT_THAT(dim_weights(known), ElementsAre(DoubleNear(weight, 1e-6)));
 }
@@ -55,7 +55,7 @@ TEST(Losses, what_a_dim_costs_is_what_the_others_leave_of_it_and_never_nothing) 
   const std::vector<ShapeSummary> known{{{1, 1}, {config(kSmall, 100, WinnerRole::best)}},
                                         {{64, 1}, {config(kLarge, 100), config(kSmall, 200)}},
                                         {{64, 64}, {config(kSmall, 100)}}};
-  // Six doublings of m cost a half, and with six of n nothing: n would gain.
+  // Six doublings of m cost log 2, and with six of n nothing: n would have a negative weight.
   const double m = (0.05 + 6 * std::log(2.0) / 7 - 6 * 6 * 0.002 / 13) / (1 + 36.0 / 7 + 36.0 / 13);
   EXPECT_THAT(dim_weights(known), ElementsAre(DoubleNear(m, 1e-6), DoubleNear(0.002, 1e-9)));
 }

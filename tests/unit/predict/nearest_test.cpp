@@ -113,7 +113,7 @@ TEST(Nearest, a_shape_two_doublings_farther_tells_less_and_not_nothing) {
 }
 
 TEST(Nearest, what_fits_the_shape_goes_before_what_fitted_the_shapes_around) {
-  // 100 divides 200 alone, and 300 is like it; by distance alone all three are as good as they were around.
+  // 100 divides only 200, and 300 is like it; by distance alone all three would be equally good.
   std::vector<ShapeSummary> many;
   for (int i = 0; i < 40; ++i) {
     for (ShapeSummary& shape : of_padding(1)) many.push_back(std::move(shape));
@@ -174,7 +174,7 @@ TEST(Nearest, what_failed_is_not_taken_untried) {
 
 TEST(Nearest, the_risk_of_what_nobody_timed_is_what_promises_failed_by) {
   EXPECT_EQ(untimed_risk({}), kLeastRisk);
-  // Each shape has a config that was timed there alone, near in kind to the winner, and slower by half.
+  // Each shape has a config that was timed only there, similar to the winner and slower by half.
   std::vector<ShapeSummary> known;
   for (std::int64_t i = 0; i < 4; ++i) {
     known.push_back(

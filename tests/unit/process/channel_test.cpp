@@ -12,13 +12,13 @@
 namespace tilewright {
 namespace {
 
-/// A channel whose other end sends bytes of any kind.
+/// A channel whose other end sends arbitrary bytes.
 class ChannelTest : public testing::Test {
  protected:
   ChannelTest() {
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_.data()) != 0) throw std::runtime_error("no socket");
   }
-  /// `bytes` behind the length that is claimed of them.
+  /// Receives `bytes` after a claimed length.
   Channel::Received receive_after(std::uint64_t claimed, const std::string& bytes) {
     const Channel ours(ends_[0]);
     const Channel theirs(ends_[1]);

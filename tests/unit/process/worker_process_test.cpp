@@ -129,7 +129,7 @@ TEST(StartProcess, keeps_nobody_from_stopping_on_ctrl_z) {
   for (int i = 0; i < kTries; ++i) {
     const pid_t starter = ::fork();
     if (starter == 0) {
-      // What is thrown must not reach gtest: there would be two of it.
+      // Exceptions must not reach gtest, which would then run in both processes.
       try {
         ::setpgid(0, 0);
         for (;;) (void)wait_for_process(start_process({"true"}, {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}));
@@ -138,7 +138,7 @@ TEST(StartProcess, keeps_nobody_from_stopping_on_ctrl_z) {
       ::_exit(1);
     }
     ::setpgid(starter, starter);
-    // A start takes half a millisecond or so: the stops come at any time of it.
+    // A start takes about half a millisecond: the stops fall at different moments of it.
     std::this_thread::sleep_for(std::chrono::microseconds(5000 + 97 * i));
     ::kill(-starter, SIGTSTP);
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
@@ -150,7 +150,7 @@ TEST(StartProcess, keeps_nobody_from_stopping_on_ctrl_z) {
     }
     const bool stopped = changed && WIFSTOPPED(status);
     if (stopped) ++stops;
-    if (stopped || !changed) {  // else it has ended, and its id may be another's
+    if (stopped || !changed) {  // otherwise it has ended, and its id may be reused
       ::kill(starter, SIGKILL);
       ::waitpid(starter, &status, 0);
     }

@@ -6,7 +6,7 @@
 namespace tilewright::testing {
 namespace {
 
-/// As an H200 says of itself.
+/// An H200's facts.
 DeviceFacts big_gpu() {
   DeviceFacts facts = emulator_facts();
   facts.name = "Fictional GPU";

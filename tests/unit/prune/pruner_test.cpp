@@ -6,7 +6,7 @@
 namespace tilewright::testing {
 namespace {
 
-/// An op whose configs say themselves how many blocks and threads they launch.
+/// An op whose parameters are the numbers of blocks and threads.
 class PrunerTest : public ::testing::Test {
  protected:
   PrunerTest() {
@@ -41,7 +41,7 @@ class PrunerTest : public ::testing::Test {
     return {setting_, entrants};
   }
 
-  /// Of the first and `more` that fill the device.
+  /// A pruner of `first` and `more` configs that fill the device.
   Pruner among(const Config& first, std::size_t more = kYardstick) {
     std::vector<Config> configs{first};
     for (std::size_t i = 0; i < more; ++i) configs.push_back(config(1320 + static_cast<std::int64_t>(i), 256));
@@ -86,7 +86,7 @@ TEST_F(PrunerTest, leaves_out_nothing_where_the_device_says_too_little) {
 }
 
 TEST_F(PrunerTest, leaves_out_what_the_compiler_left_few_registers_for) {
-  // 8 blocks of 32 threads: enough on their way with 64 registers each, too few with 16.
+  // 8 blocks of 32 threads: with 64 registers each, enough data are in flight; with 16, too few.
   const Pruner all = among(config(132 * 4, 32));
   EXPECT_EQ(all.before_compiling(0), std::nullopt);
   EXPECT_EQ(all.after_compiling(0, {{"k", "_Zk", 64, 0, 0, 0, 0}}), std::nullopt);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pruning before compiling against recorded sweeps of an H200 (tests/unit/search/recorded): what docs/tuning.md claims
-// of it. TILEWRIGHT_RECORDINGS=FILE:FILE… judges other recordings, too.
+// The claims of docs/tuning.md about pruning, against recorded sweeps of an H200 (tests/unit/search/recorded).
+// TILEWRIGHT_RECORDINGS=FILE:FILE… judges other recordings, too.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -24,16 +24,16 @@ struct Sum {
   std::size_t problems = 0;
   std::size_t configs = 0;
   std::size_t pruned = 0;
-  /// Of these, by their recorded times.
+  /// Pruned configs that are far slower, by their recorded times.
   std::size_t far_slower = 0;
   double fastest_pruned = std::numeric_limits<double>::infinity();
   /// The highest bound of a config within 1 % of its problem's best, over the yardstick's.
   double highest = 0;
-  /// By how much a bound was too high, at worst.
+  /// The largest factor by which a bound was too high.
   double too_high = 0;
 };
 
-/// The configs of one problem with what is known of them.
+/// The configs of one problem with their trials.
 struct Played {
   std::vector<Trial> trials;
   std::vector<ImplementationRecipe> recipes;
@@ -97,7 +97,7 @@ void judge(const Store& store, const Store::Tried& tried, const OpDefinition& de
   }
 }
 
-/// By op.
+/// Judges a recording; returns sums by op.
 std::map<std::string, Sum> judge_all(const std::filesystem::path& file, bool compiled) {
   Catalogue catalogue({}, TILEWRIGHT_TEST_KERNELS);
   const Store store = open_recording(file);
@@ -123,7 +123,7 @@ TEST(PrunedRecordings, never_lose_a_config_within_one_per_cent_of_the_best_nor_c
   for (const char* op : {"softmax", "rmsnorm", "gemm"}) {
     const Sum sum = of_recording(op);
     EXPECT_GE(sum.problems, 12U) << op;
-    // judge() expects of each config that is pruned that it was slower; here is how far the others were from it.
+    // judge() expects pruned configs to be slower; these are the margins of the others.
     EXPECT_LT(sum.highest, 1.15) << op;
     EXPECT_LT(sum.too_high, 1.15) << op;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client before servers that say what a test wants.
+// The client with servers that a test scripts.
 #include "tuner/remote/http_client.hpp"
 
 #include <arpa/inet.h>
@@ -25,8 +25,8 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using ::testing::ThrowsMessage;
 
-/// Answers each request with the next text, on one connection after the other; "" ends the connection instead, and an
-/// answer that ends in "!" ends it behind the rest; to "silence" nothing comes, until the client leaves.
+/// Answers each request with the next text, one connection at a time. "" closes the connection instead, a trailing "!"
+/// closes it after the text, and "silence" answers nothing until the client leaves.
 class ScriptedServer {
  public:
   explicit ScriptedServer(std::vector<std::string> answers) : answers_(std::move(answers)) {
@@ -50,7 +50,7 @@ class ScriptedServer {
   ScriptedServer& operator=(const ScriptedServer&) = delete;
 
   [[nodiscard]] std::string url() const { return fmt::format("http://127.0.0.1:{}", port_); }
-  /// What was asked, header by header.
+  /// The headers of the requests.
   [[nodiscard]] std::vector<std::string> asked() const {
     const std::lock_guard lock(mutex_);
     return asked_;
@@ -207,7 +207,7 @@ TEST_F(Clients, what_is_no_http_or_too_long_is_refused) {
 }
 
 TEST_F(Clients, wait_no_longer_than_they_may) {
-  // Its listener takes the connection, and nobody ever answers.
+  // The listener accepts the connection and does not answer.
   const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;

@@ -14,7 +14,6 @@ using report_tests::OpenedBlock;
 using Counts = std::vector<std::uint32_t>;
 using Numbers = std::vector<double>;
 
-// The vectors of RFC 4648.
 TEST(Block, columns_come_back_as_they_were_put_in) {
   Block block;
   const PageJson json{{"bytes", block.put(Counts{0, 255})},
@@ -43,7 +42,7 @@ TEST(Block, keeps_bytes_that_are_no_text_from_spoiling_it) {
   EXPECT_EQ(OpenedBlock(Block().compressed({{"text", "a\xff"}})).json["text"], "a\xEF\xBF\xBD");
 }
 
-/// The one column of a table with these cells, and the block that it is in.
+/// The only column of a table with these cells, and its block.
 struct TableColumn {
   explicit TableColumn(const std::vector<Cell>& cells) {
     Table table;

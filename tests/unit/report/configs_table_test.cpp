@@ -100,14 +100,14 @@ TEST(ConfigsTable, has_the_share_of_the_rate_of_tensor_cores_where_that_is_known
   EXPECT_DOUBLE_EQ(row["ceiling_gflop_per_s"], 800e3);
   EXPECT_DOUBLE_EQ(row["share_of_ceiling"], 700.0 / 800);
   EXPECT_TRUE(table.notes.empty());
-  // Faster than what was measured: that is said, and not hidden.
+  // Faster than the measured ceiling: the share is not clamped.
   product.roofline.flops = 900'000'000;
   EXPECT_DOUBLE_EQ(rows_of(configs_table("t", {product}))[0]["share_of_ceiling"], 900.0 / 800);
 }
 
 class RecordedConfigs : public ::testing::Test {
  protected:
-  /// Of the first problem.
+  /// At most `most` problems, from the first on.
   std::vector<TriedProblem> first(std::size_t most) const {
     const std::vector<DeviceFacts> devices = store.devices();
     TriedFilter filter{

@@ -41,7 +41,7 @@ TEST(EffectTable, tells_the_best_and_the_median_of_each_value_over_problems) {
   ASSERT_EQ(table.rows.size(), 2U);
   EXPECT_EQ(whole(table, 0, "value"), 1);
   EXPECT_EQ(whole(table, 1, "value"), 8);
-  // Of vec=1: 2 and 1 times the best; at the median 3 and 1 times.
+  // vec=1: its best configs take 2 and 1 times the best, its medians 3 and 1 times.
   EXPECT_NEAR(number(table, 0, "best_ratio"), std::sqrt(2.0), 1e-12);
   EXPECT_NEAR(number(table, 0, "worst_best_ratio"), 2.0, 1e-12);
   EXPECT_NEAR(number(table, 0, "median_ratio"), std::sqrt(3.0), 1e-12);
@@ -99,7 +99,7 @@ TEST(EffectTable, fits_eighty_columns) {
   const Table table = effect_table("t", {tried_problem(1, {{"a{rows_per_block=1}", 100}})}, "rows_per_block");
   const std::string shown = render_text(table, 80);
   EXPECT_NE(shown.find("best at worst  median  wins  problems  configs  failed"), std::string::npos) << shown;
-  // Of several implementations one column gives way.
+  // With several implementations a column is dropped.
   const Table several = effect_table(
       "t", {tried_problem(1, {{"a{rows_per_block=1}", 100}, {"b{rows_per_block=1}", 90}})}, "rows_per_block");
   std::istringstream lines(render_text(several, 80));

@@ -12,7 +12,7 @@
 
 namespace tilewright::report_tests {
 
-/// A block as the page's script opens it.
+/// A block of the page's data, decoded as the page's script does.
 class OpenedBlock {
  public:
   explicit OpenedBlock(const std::string& compressed) {

@@ -14,7 +14,7 @@ using namespace store_tests;
 using report_tests::OpenedBlock;
 using Numbers = std::vector<double>;
 
-/// A cache with two configs of one problem, and what a report of it is made from.
+/// A cache with two configs of one problem, and the data for its report.
 class PageData : public ::testing::Test {
  protected:
   PageData() : store(prepared_store(folder / "cache.db")) {
@@ -51,7 +51,7 @@ class PageData : public ::testing::Test {
   }
 
   OpenedBlock block(const std::string& kind) { return OpenedBlock(make_page(input()).blocks.at("softmax." + kind)); }
-  /// A column of the trials, or of the builds.
+  /// A column of the trials or the builds.
   Numbers numbers(const char* name, const char* of = "trials") {
     const OpenedBlock trials = block("trials");
     return trials.numbers(trials.json[of][name]);

@@ -8,7 +8,7 @@
 namespace tilewright {
 namespace {
 
-/// What stands in the element with an id.
+/// The content of the element with an id.
 std::string text_of(const std::string& page, const std::string& id) {
   const std::size_t from = page.find('>', page.find("id=\"" + id + '"')) + 1;
   return page.substr(from, page.find("</script>", from) - from);

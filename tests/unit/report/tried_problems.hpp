@@ -18,7 +18,7 @@ inline DeviceFacts made_up_gpu() {
   return facts;
 }
 
-/// Timed with an interval of 0.2 % of `median_ns` at either side; 0: it failed.
+/// A trial with an interval of ±0.2 % of `median_ns`; 0: a failed trial.
 inline Trial made_up_trial(const std::string& config, double median_ns) {
   Trial trial;
   trial.config = Config::parse(config);

@@ -15,7 +15,7 @@
 #include "tuner/measure/measure.hpp"
 #include "tuner/search/search.hpp"
 
-/// A space whose times are chosen, with noise by a seed: what a device would answer, exactly and in no time.
+/// A search space with chosen times and seeded noise: answers as a device would, reproducibly and at once.
 namespace tilewright::testing {
 
 [[nodiscard]] inline std::vector<std::size_t> candidates_of(const std::vector<Look>& looks) {
@@ -24,7 +24,7 @@ namespace tilewright::testing {
   return candidates;
 }
 
-/// `count` configs p{x=0} … of which config `best` takes 1000 ns and the others more, the further away they are.
+/// `count` configs p{x=0} …: config `best` takes 1000 ns, and the others take longer the further away they are.
 class Landscape {
  public:
   explicit Landscape(std::size_t count, std::size_t best = 0, double noise = 0.001, std::uint64_t seed = 1)
@@ -39,7 +39,7 @@ class Landscape {
     space.rule.max_rounds = 20;
   }
 
-  /// A round: the true time with uniform noise of ±noise, and one in forty an outlier 15 % above.
+  /// A round's time: the true time with noise of ±noise; above 0.001, one round in forty is an outlier of 15 %.
   [[nodiscard]] double round(std::size_t candidate) const {
     const double uniform = static_cast<double>(bits_() >> 11) * 0x1p-53;
     const double outlier = noise_ > 0.001 && bits_() % 40 == 0 ? 1.15 : 1.0;
@@ -56,7 +56,7 @@ class Landscape {
     return trial;
   }
 
-  /// As a device that measures by a look's rule.
+  /// Answers as a device that measures by the look's rule.
   [[nodiscard]] Trial answer(const Look& look) {
     rounds_made += 1;
     if (look.rule.give_up_ns > 0 && round(look.candidate) > look.rule.give_up_ns) {
@@ -67,7 +67,7 @@ class Landscape {
     return trial(look.candidate, rounds, look.length);
   }
 
-  /// Asks and answers until the search is over, the final included; returns the order of the looks.
+  /// Asks and answers until the search ends, including the final; returns the order of the looks.
   std::vector<std::size_t> run(Search& search) {
     std::vector<std::size_t> order;
     for (auto looks = search.ask(1); !looks.empty(); looks = search.ask(1)) {
@@ -81,7 +81,7 @@ class Landscape {
     return order;
   }
 
-  /// What is known of this space at another shape, its best config `best`.
+  /// The knowledge of this space at another shape, whose best config is `best`.
   [[nodiscard]] Neighbour known(std::int64_t n, std::size_t best) const {
     Neighbour known;
     known.problem = space.problem;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A space of 100,000 configs of which nothing is known: most of it falls towards a wide valley, and the fastest lie in
-// a narrow one far from there.
+// A space of 100,000 unknown configs: most of it slopes to a wide valley, and the fastest configs lie in a narrow
+// valley far from it.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kParameters = 5;
 constexpr std::int64_t kValues = 10;
 
-/// Doublings between a config and the one whose parameters are all 2 to the power of `at`.
+/// Doublings between a config and that with all parameters 2 to the power of `at`.
 double away(const Config& config, std::int64_t at) {
   double sum = 0;
   for (const auto& [name, value] : config.values) {
@@ -25,8 +25,8 @@ double away(const Config& config, std::int64_t at) {
   return sum;
 }
 
-/// Powers of two for each of five parameters. 1000 ns at 2⁷, and a hundred more for each doubling within eight of it;
-/// elsewhere 1600 at 2², and 80 more for each doubling.
+/// Five parameters, each a power of two. 1000 ns at 2⁷, and 100 more for each doubling, within eight doublings;
+/// elsewhere 1600 ns at 2², and 80 more for each doubling.
 Landscape two_valleys(std::uint64_t seed) {
   Landscape landscape(0);
   for (std::int64_t i = 0; i < 100'000; ++i) {
@@ -42,7 +42,7 @@ Landscape two_valleys(std::uint64_t seed) {
   return landscape;
 }
 
-/// Of the first `seeds`, after how many 200 looks of `local` are within a tenth of the best.
+/// The number of the first `seeds` seeds with which 200 looks of `local` get within a tenth of the best.
 int found_by_local(std::uint64_t seeds) {
   int found = 0;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {

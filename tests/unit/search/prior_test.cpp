@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What neighbouring shapes lead one to expect, and the order in which candidates are looked at first.
+// Expectations from neighbouring shapes, and the order of first looks at candidates.
 #include "tuner/search/prior.hpp"
 
 #include <algorithm>

@@ -51,7 +51,7 @@ TEST(Race, keeps_the_best_config_without_specialised_dims_although_it_is_slower)
   for (std::size_t i = 0; i < 12; ++i) {
     landscape.space.candidates[i].values.emplace_back("static_dims", i < 6 ? 1 : 0);
   }
-  landscape.times[9] = 1150;  // of 6 … 11 the fastest, and 15 % behind
+  landscape.times[9] = 1150;  // the fastest of 6 … 11, 15 % slower than the best
   Search search(landscape.space, "race", 0);
   (void)landscape.run(search);
   const std::vector<Winner> winners = search.winners();

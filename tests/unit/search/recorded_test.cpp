@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strategies against recorded sweeps of an H200 (recorded/): what docs/tuning.md claims of them. Each shape is held
+// The claims of docs/tuning.md about strategies, against recorded sweeps of an H200 (recorded/). Each shape is held
 // out.
 #include <gtest/gtest.h>
 
@@ -31,12 +31,12 @@ struct Sum {
   double measuring_of_all = 0;
 };
 
-// As of the recordings.
+// The bases of the recordings.
 const std::map<std::string, std::string> kBases = {{"softmax", "streaming{num_warps=8,vec=4,ragged=1,unroll=1}"},
                                                    {"rmsnorm", "streaming{num_warps=8,vec=4,ragged=1,unroll=1}"},
                                                    {"gemm", "simt{block_m=64,block_n=64,block_k=16,split_k=1}"}};
 
-/// Over all problems of an op.
+/// The sum over all problems of an op.
 Sum sum_of(const std::string& strategy, const std::string& op) {
   const auto recordings = read_recordings(open_recording(kRecorded / (op + ".db.zst")), op);
   ReplaySetting setting;
@@ -70,8 +70,8 @@ TEST(Recorded, race_is_within_one_per_cent_of_exhaustive_on_every_op_at_a_third_
   EXPECT_LE(measuring, 0.35 * measuring_of_all);
 }
 
-/// How many problems of an op a strategy that tries a seventh of the configs finds a winner of within 3 %: what is
-/// reached, op by op. `model` falls short on rmsnorm (docs/tuning.md).
+/// The number of an op's problems for which a strategy that tries a seventh of the configs finds a winner within 3 %.
+/// `model` falls short on rmsnorm (docs/tuning.md).
 struct Reached {
   const char* strategy;
   const char* op;

@@ -6,7 +6,7 @@
 namespace tilewright::testing {
 namespace {
 
-/// Shapes n = 32 … of one op, whose best config moves slowly with n.
+/// Shapes n = 32 … of one op, whose best config changes slowly with n.
 std::vector<Recording> recorded(std::size_t shapes, double noise) {
   std::vector<Recording> recordings;
   for (std::size_t s = 0; s < shapes; ++s) {
@@ -55,7 +55,7 @@ TEST(Replay, of_local_and_model_learns_from_the_other_shapes_only) {
       EXPECT_LE(result.loss, 0.035) << name << " " << result.problem.key();
     }
   }
-  // One shape alone has nothing to learn from: a quarter is drawn.
+  // A single shape has nothing to learn from: a quarter of the configs is drawn.
   EXPECT_EQ(replay({recordings[0]}, "model", {}).front().trials, 12U);
 }
 

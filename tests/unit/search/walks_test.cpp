@@ -89,7 +89,7 @@ TEST(Surrogate, expects_of_a_launch_that_leaves_as_much_idle_as_a_slow_one_that_
 TEST(Local, leaves_a_valley_whose_every_step_is_known) {
   Landscape landscape(60, 33);
   landscape.space.known = {landscape.known(128, 1)};
-  // A step never leads from one implementation to another.
+  // Steps stay within an implementation.
   for (std::size_t i = 3; i < 60; ++i) landscape.space.candidates[i].implementation = "q";
   Search search(landscape.space, "local", 0);
   const std::vector<std::size_t> order = landscape.run(search);

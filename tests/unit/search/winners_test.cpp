@@ -58,7 +58,7 @@ TEST(ChooseWinners, takes_the_smallest_median_when_no_interval_overlaps) {
 }
 
 TEST(ChooseWinners, breaks_a_tie_by_the_definitions_order_and_says_how_far_the_runner_up_is) {
-  // 10 ± 0.5 and 10.08 ± 0.5 overlap and are within 1 %: the first listed wins although the second is quicker.
+  // 10 ± 0.5 and 10.08 ± 0.5 overlap and are within 1 %: the first listed wins although the second is faster.
   const auto winners = choose_winners({ok("a{}", 10.08), ok("b{}", 10.0), ok("c{}", 30.0)}, kBase, "s");
   const Winner* best = find(winners, WinnerRole::best);
   EXPECT_EQ(best->trial.config.text(), "a{}");
@@ -117,7 +117,7 @@ TEST(ChooseWinners, compares_the_runner_up_of_the_dynamic_role_with_dynamic_conf
 }
 
 TEST(ChooseWinners, compares_the_base_with_the_fastest_of_the_others) {
-  // The base is the fastest: it has the one behind it, and not itself.
+  // The base is the fastest: its runner-up is the next config, not itself.
   const auto winners = choose_winners({ok("online{vec=1,static_dims=0}", 10), ok("b{static_dims=0}", 20)}, kBase, "s");
   const Winner* base = find(winners, WinnerRole::base);
   ASSERT_NE(base, nullptr);
@@ -153,7 +153,7 @@ TEST(ChooseWinners, counts_finalists_where_there_was_a_final_and_none_elsewhere)
   EXPECT_EQ(find(met, WinnerRole::best)->choice.finalists, 2);
 }
 
-/// Rounds in which the clock drifts by far more than the configs differ.
+/// Rounds whose drift is far larger than the difference between configs.
 std::vector<double> drifting(double share) {
   std::vector<double> rounds;
   for (int i = 0; i < 12; ++i) rounds.push_back(share * (1000 + 10 * i));
@@ -161,7 +161,7 @@ std::vector<double> drifting(double share) {
 }
 
 TEST(ChooseWinners, tells_configs_of_a_final_apart_by_their_rounds_pair_by_pair) {
-  // Medians 0.4 % apart, intervals far wider: only next to each other do the rounds tell which is faster.
+  // Medians 0.4 % apart and far wider intervals: only paired rounds show which is faster.
   const auto winners = choose_winners({final_of("a{}", drifting(1.004)), final_of("b{}", drifting(1))}, kBase, "s");
   const Winner* best = find(winners, WinnerRole::best);
   EXPECT_EQ(best->trial.config.text(), "b{}");
@@ -200,7 +200,7 @@ TEST(ChooseWinners, takes_of_the_tied_what_serves_the_nearest_shape_that_any_ser
   EXPECT_EQ(best.choice.tie_broken_by, far.problem.key());
   ASSERT_EQ(best.choice.tied.size(), 1U);
   EXPECT_EQ(best.choice.tied[0].text(), "a{}");
-  // What is no rival is not preferred, whatever it serves.
+  // A config that is no rival is not preferred, even if it serves a neighbour.
   far.winner = Config::parse("c{}");
   EXPECT_EQ(choose_winners(trials, kBase, "s", {far}).front().trial.config.text(), "a{}");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matching where something was learned of a spec; without that: match_test.cpp.
+// Matching with a learned model; without one: match_test.cpp.
 #include <SQLiteCpp/Database.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,8 +27,7 @@ class MatchLearned : public testing::Test {
     query.with_compiles = with_compiles;
     return query;
   }
-  /// All that is offered, in that order: the fit, the problem that it is of, the config, and whether it must be
-  /// compiled.
+  /// All offers in order: the fit, the problem, the config, and whether it must be compiled.
   [[nodiscard]] std::vector<std::string> offered(const ProblemKey& of, bool with_compiles = false) const {
     std::vector<std::string> texts;
     const ProblemQuery query = query_of(of, with_compiles);
@@ -45,13 +44,13 @@ class MatchLearned : public testing::Test {
     store.put_loss_model(softmax_key(8, 128, device), MeasureMode::cold, model);
   }
 
-  /// From now on the winners of a problem cannot be read.
+  /// Makes a problem's winners unreadable.
   void damage(const ProblemKey& key) {
     std::vector<Winner> winners = store.winners(key, MeasureMode::cold);
     for (Winner& each : winners) each.runner_up = Config{"no config", {}};
     store.put_winners(key, MeasureMode::cold, winners);
   }
-  /// The problem and config of what is taken first by who compiles.
+  /// The problem and config of the first offer to a launcher that compiles.
   [[nodiscard]] std::string first_compiled(const ProblemKey& of) const {
     const ProblemQuery query = query_of(of, true);
     Candidates candidates(store, query);
@@ -152,7 +151,7 @@ TEST_F(MatchLearned, all_who_may_serve_are_offered_in_the_order_of_what_they_pro
   put_server(store, far, onchip_config(4, 0));
   put_spare(store, far, onchip_config(16, 0));
   put_spare(store, far, onchip_config(32, 0));
-  // Timed around and of no use to anybody who does not compile.
+  // Timed nearby, and usable only by a launcher that compiles.
   store.put_trial(near, "impl-1", full_trial(onchip_config(8, 0)));
   learn(model_of_warps(8));
   EXPECT_THAT(offered(between), ElementsAre("nearest 4096x8192 onchip{num_warps=16,static_dims=0}",
@@ -274,7 +273,7 @@ TEST_F(MatchLearned, a_relative_is_judged_as_the_device_that_was_learned_of) {
   store.put_implementation(softmax_interface().hash(), fewer);
   put_server(store, softmax_key(8, 128, gh200_slice()), onchip_config(2, 0), WinnerRole::best, "impl-few");
   put_server(store, softmax_key(4096, 8192, gh200_slice()), onchip_config(2, 0));
-  // Less than a wave loses. Of 4096 blocks the slice has two waves, and the whole device has no whole one.
+  // Less than a wave loses. 4096 blocks are two waves on the slice, and less than one on the whole device.
   constexpr std::size_t kWaves = 1 + 2 + 4 + 6;
   learn(test::model_of(onchip_space({"impl-1", "impl-few"}), {.feature = kWaves, .cut = 1, .below = 1}), gh200_slice());
   EXPECT_EQ(ask(softmax_key(4096, 128)).row->implementation_hash, "impl-1");

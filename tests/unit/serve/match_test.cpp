@@ -104,7 +104,7 @@ TEST_F(MatchTest, what_cannot_be_read_is_passed_over_and_an_error_only_where_not
   EXPECT_THROW(candidates.rethrow_unread(), CacheError) << "and not that nothing is known";
 }
 
-/// A cache that another process locks at the moment in which a winner of a problem is asked for.
+/// A cache that another process locks while a winner is requested.
 class BrieflyLocked : public WinnerSource {
  public:
   explicit BrieflyLocked(const Store& store) : store_(store) {}

@@ -20,7 +20,7 @@ using ::testing::ThrowsMessage;
 
 class Shelves : public ::testing::Test {
  protected:
-  /// A file with this text, and its hash.
+  /// Puts a snapshot with this text; returns its hash.
   std::string put(const std::string& text) {
     const auto file = folder / "file";
     std::ofstream(file, std::ios::binary) << text;
@@ -105,7 +105,7 @@ TEST_F(Shelves, the_newest_snapshots_stay_and_those_that_a_channel_points_at) {
   for (int i = 0; i < 20; ++i) {
     const std::string hash = put(fmt::format("{:05}", i));
     if (i == 0) second = hash;
-    // Of one moment none is the newest.
+    // Distinct times, so that there is a newest one.
     const auto past = std::filesystem::file_time_type::clock::now() - std::chrono::minutes(100 - i);
     std::filesystem::last_write_time(shelf.snapshot(hash).value(), past);
     ASSERT_EQ(shelf.take_manifest(of(hash, i + 1, 5, "candidate")), Shelf::Taken::taken);

@@ -57,7 +57,7 @@ TEST(Binaries, every_single_changed_byte_of_a_frame_is_noticed) {
     auto changed = frame;
     changed[place] ^= std::byte{0x10};
     try {
-      // A bit of the frame's header may carry nothing: then the content must still be right.
+      // A bit of the frame's header may be unused: then the content must still be right.
       EXPECT_EQ(decompress_binary(changed, 500, hash), bytes) << place;
     } catch (const BadRow&) {
     }
@@ -65,7 +65,7 @@ TEST(Binaries, every_single_changed_byte_of_a_frame_is_noticed) {
 }
 
 TEST(Binaries, that_claim_more_than_their_frame_can_hold_cost_no_memory) {
-  // A frame of one empty block, whose header claims 4 GiB less a byte.
+  // A frame of one empty block, whose header claims 4 GiB - 1 bytes.
   const std::string head("\x28\xB5\x2F\xFD\xE0\xFF\xFF\xFF\xFF\0\0\0\0\x01\0\0", 16);
   const auto frame = std::as_bytes(std::span(head));
   for (const std::string& padding : {std::string(), std::string(1'000'000, '\0')}) {
@@ -81,7 +81,7 @@ TEST(Binaries, that_claim_more_than_their_frame_can_hold_cost_no_memory) {
 }
 
 TEST(Binaries, that_claim_just_more_than_their_frame_can_hold_are_refused_for_it) {
-  // 32 KiB for each of its 16 bytes, and one more.
+  // Claims 32 KiB for each of its 16 bytes, and one more.
   const std::string head("\x28\xB5\x2F\xFD\xE0\x01\0\x08\0\0\0\0\0\x01\0\0", 16);
   try {
     (void)decompress_binary(std::as_bytes(std::span(head)), 16 * 32768 + 1, "0123");

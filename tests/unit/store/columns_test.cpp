@@ -37,7 +37,7 @@ class Columns : public testing::Test {
     write_columns(cache_, file_);
     return read_file(file_);
   }
-  /// What is said of columns that were changed.
+  /// The error of reading changed columns.
   [[nodiscard]] std::string refused(const std::string& columns) const {
     write_file(file_, columns);
     const TemporaryFolder folder;
@@ -77,7 +77,7 @@ TEST_F(Columns, keep_every_kind_of_value) {
   before.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   write_columns(cache_, file_, any);
   const std::string columns = read_file(file_);
-  // The schema of this program has no such table.
+  // This program's schema has no such table.
   EXPECT_THAT(refused(columns), HasSubstr("there is no 'any' in its schema"));
   read_columns(read_file(file_), folder_ / "read.db", any);
   before.exec("ATTACH '" + (folder_ / "read.db").string() + "' AS after");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several writers, readers beside them, and writers that die.
+// Several writers, concurrent readers, and writers that are killed.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -76,7 +76,7 @@ TEST(Concurrency, a_writer_killed_between_two_instructions_leaves_a_whole_cache)
       }
     });
     ::close(pipe_ends[1]);
-    // A different number of puts each time, so that the blow falls at different places.
+    // A different number of puts each time, so that the kill falls at different places.
     char done = 0;
     for (int i = 0; i < 20 + 37 * round; ++i) ASSERT_EQ(::read(pipe_ends[0], &done, 1), 1);
     known += 20 + 37 * round;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows that change while their checksums stay, as a disk or a stray write changes them.
+// Rows that change under their checksums, as by a disk or a stray write.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ class DamagedRows : public testing::Test {
     for (const std::int64_t cols : {100, 200, 150}) served_.push_back(served(store, cols));
   }
 
-  /// A trial of a config whose binary is its text.
+  /// Adds a trial of a config whose binary is the config's text.
   static std::int64_t put(Store& store, const ProblemKey& key, const Config& config) {
     const std::string text = config.text();
     Build build;
@@ -61,7 +61,7 @@ class DamagedRows : public testing::Test {
     return store.put_trial(key, "impl-1", trial);
   }
 
-  /// What a launch would be of: "" where nothing serves, or what would is known to be damaged.
+  /// The config that would be launched; "" if nothing serves or the winner is reported as damaged.
   [[nodiscard]] static std::string served(const Store& store, std::int64_t cols) {
     try {
       const ProblemKey key = softmax_key(8, cols);
@@ -72,7 +72,7 @@ class DamagedRows : public testing::Test {
       if (!build || !recipe) return "";
       const std::vector<std::byte> binary = store.binary(build->binary_hash);
       const std::string text(reinterpret_cast<const char*>(binary.data()), binary.size());
-      // Config, kernels and binary are of each other.
+      // Config, kernels and binary must belong together.
       const std::string config = found.row->winner.trial.config.text();
       const bool agree = text == config && build->kernels.size() == 1 && build->kernels.front().symbol == config;
       return agree ? config : "config, kernels and binary of different ones: " + config;
@@ -81,7 +81,7 @@ class DamagedRows : public testing::Test {
     }
   }
 
-  /// Another candidate may take a place: one with specialised dims at its own shape alone.
+  /// Another candidate may serve instead; one with specialised dims, only at its own shape.
   void expect_nothing_else_is_launched(const Store& store, const std::string& what) {
     const std::int64_t columns[] = {100, 200, 150};
     for (std::size_t i = 0; i < served_.size(); ++i) {
@@ -90,14 +90,14 @@ class DamagedRows : public testing::Test {
     }
   }
 
-  /// Changes each value of each row: of a text or a blob every `stride`-th byte.
+  /// Changes each value of each row: of a text or a blob, each `stride`-th byte.
   void change_every_value(std::size_t stride) {
     Disk disk(path_);
     const Store store(path_, {.access = StoreAccess::read});
     std::size_t changes = 0;
     for (const std::string& table : disk.tables()) {
       for (const std::string& column : disk.columns(table)) {
-        // The content of a binary has a hash of its own.
+        // A binary's content has its own hash.
         if (table == "binaries" && column == "data") continue;
         for (const std::int64_t row : disk.rows(table)) {
           const Place place{table, column, row};
@@ -116,8 +116,8 @@ class DamagedRows : public testing::Test {
     EXPECT_NO_THROW(store.check()) << "all is as it was";
   }
 
-  /// The cache with pages that were lost, came twice or never: what can be read serves, and what cannot is told.
-  /// False where all of it is refused.
+  /// Expects of a damaged cache that readable parts serve and unreadable ones are reported. Returns false if the whole
+  /// cache is refused.
   bool expect_nothing_else_of(const std::string& bytes, const std::string& what) {
     const fs::path damaged = folder_ / "damaged.db";
     write_file(damaged, bytes);
@@ -128,7 +128,7 @@ class DamagedRows : public testing::Test {
       Store into(folder_ / "into.db");
       import_winners(store, into);
       return true;
-    } catch (const Error&) {  // What an error is for.
+    } catch (const Error&) {  // An expected outcome.
       return false;
     }
   }
@@ -138,7 +138,7 @@ class DamagedRows : public testing::Test {
   std::vector<std::string> served_;
 };
 
-/// Zeroes, fills or swaps pages, or cuts the file: one of these, or two.
+/// Zeroes, fills or swaps pages, or truncates the file: one or two of these.
 std::string with_lost_pages(std::string bytes, std::mt19937_64& random) {
   const std::size_t size = 4096;
   const auto below = [&](std::size_t limit) { return static_cast<std::size_t>(random() % limit); };

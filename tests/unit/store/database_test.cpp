@@ -30,7 +30,7 @@ TEST(Database, reading_is_planned_by_what_stands_beside_the_file) {
   EXPECT_EQ(plan_reading(false, true, false), ReadPlan::shared);
   EXPECT_EQ(plan_reading(false, false, false), ReadPlan::immutable);
   EXPECT_EQ(plan_reading(false, true, true), ReadPlan::immutable);
-  // With a -wal the file alone is not the whole truth: never immutable.
+  // With a -wal the file alone is incomplete: it is not opened as immutable.
   EXPECT_EQ(plan_reading(true, true, false), ReadPlan::follower);
   EXPECT_EQ(plan_reading(true, false, false), ReadPlan::follower);
   EXPECT_EQ(plan_reading(true, true, true), ReadPlan::follower);
@@ -96,7 +96,7 @@ TEST(Database, a_reader_of_a_cache_whose_writer_died_sees_all_and_leaves_the_fil
   EXPECT_EQ(wait_for(in_child([&]() -> int {
               Store store = prepared_store(folder / "c.db");
               put_winner(store, softmax_key(8, 100), onchip_config(4));
-              ::_exit(0);  // as a crash: the -wal stays
+              ::_exit(0);  // like a crash: the -wal stays
             })),
             0);
   ASSERT_TRUE(fs::exists(folder / "c.db-wal"));
@@ -219,7 +219,7 @@ TEST(Database, one_who_may_not_write_reads_right_answers_while_the_owner_starts_
   ASSERT_EQ(::pipe(to_reader), 0);
   ASSERT_EQ(::pipe(to_owner), 0);
   char turn = 0;
-  // Opened as unchanging, since there is no -wal; then the owner writes, then ends, then writes a second time.
+  // Opened as immutable, since there is no -wal; then the owner writes, ends, and writes a second time.
   const pid_t reader = in_child([&] {
     if (::setgid(65534) != 0 || ::setuid(65534) != 0) return 98;
     const Store store(path, kRead);
@@ -233,7 +233,7 @@ TEST(Database, one_who_may_not_write_reads_right_answers_while_the_owner_starts_
     }
     return 0;
   });
-  ::close(to_owner[1]);  // so that a reader that ends early is seen and not waited for
+  ::close(to_owner[1]);  // so that the early end of a reader is detected
   const auto readers_turn_ends = [&] { return ::read(to_owner[0], &turn, 1) == 1; };
   const auto readers_turn_begins = [&] { return ::write(to_reader[1], "x", 1) == 1; };
   EXPECT_TRUE(readers_turn_ends());

@@ -13,14 +13,14 @@
 
 namespace tilewright::store_tests {
 
-/// Where a value of a cache stands.
+/// The place of a value in a cache.
 struct Place {
   std::string table;
   std::string column;
   std::int64_t row = 0;
 };
 
-/// Changes rows of a cache as a disk or a stray write does: under the checksums that they had.
+/// Changes rows of a cache as a disk or a stray write does: their checksums stay.
 class Disk {
  public:
   explicit Disk(const std::filesystem::path& path) : database_(path.string(), SQLite::OPEN_READWRITE) {
@@ -50,7 +50,7 @@ class Disk {
     return all;
   }
 
-  /// Bytes of a text or blob; 1 for any other value, which changes as a whole.
+  /// The bytes of a text or blob; 1 for other values, which change as a whole.
   [[nodiscard]] std::size_t size(const Place& place) {
     SQLite::Statement read(database_, reading(place));
     read.executeStep();
@@ -58,8 +58,8 @@ class Disk {
     return value.isText() || value.isBlob() ? static_cast<std::size_t>(value.getBytes()) : 1;
   }
 
-  /// Changes a byte of it, calls `judge`, and puts back what was there. False, and no call, where SQLite itself refuses
-  /// the change: two rows would be the same.
+  /// Changes a byte of the value, calls `judge`, and restores the value. Returns false without the call if SQLite
+  /// refuses the change because two rows would be the same.
   template <class Judge>
   bool change(const Place& place, std::size_t byte, const Judge& judge) {
     SQLite::Statement read(database_, reading(place));

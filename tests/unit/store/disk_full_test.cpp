@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A disk that fills up while a trial is committed: by SQLite's own limit, by a small file system, by a limit on file
-// size.
+// A disk that is full when a trial is committed: by SQLite's own limit, a small file system, or a limit on file sizes.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +21,7 @@ using testing::HasSubstr;
 
 constexpr int kCannotMount = 77;
 
-/// Puts trials until one is refused; returns how many were kept. The reason grows the rows.
+/// Puts trials until one is refused; returns the number kept. `text` gets the error. Long reasons make large rows.
 int fill(Store& store, std::string& text) {
   Trial trial = full_trial(onchip_config(4));
   trial.status = TrialStatus::compile_failed;
@@ -67,7 +66,7 @@ TEST(DiskFull, sqlites_refusal_is_said_as_a_full_disk_and_rolled_back) {
 TEST(DiskFull, on_a_small_file_system_what_was_stored_before_stays_and_more_room_lets_it_go_on) {
   const TemporaryFolder folder;
   const int code = wait_for(in_child([&] {
-    // A mount of this process alone. Root may have one; a user, in a user namespace.
+    // A private mount of this process: root may make one, a user in a user namespace.
     if (::unshare(CLONE_NEWNS) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return kCannotMount;
     (void)::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
     if (::mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=1m") != 0) return kCannotMount;
@@ -76,7 +75,7 @@ TEST(DiskFull, on_a_small_file_system_what_was_stored_before_stays_and_more_room
       Store store = prepared_store(folder / "c.db");
       const int kept = fill(store, text);
       if (kept < 5 || text.find("disk is full") == text.npos) return 1;
-      // The very store goes on reading, and so does a second one.
+      // The same store can still read, and so can a second one.
       if (store.counts().trials != kept || Store(folder / "c.db", {StoreAccess::read}).counts().trials != kept)
         return 2;
       store.check();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every way in which a file can be no good: what is said, and that nothing was touched.
+// The faults that a file can have: their messages, and that the files stay as they are.
 #include "cache/store/sqlite/faults.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -24,7 +24,7 @@ using testing::StartsWith;
 
 StoreOptions quick(StoreAccess access) { return {access, std::chrono::milliseconds(100)}; }
 
-/// Opens for both kinds of access, expects the same refusal and an untouched folder.
+/// Opens for both kinds of access; expects the same refusal and an unchanged folder.
 void expect_refused(const TemporaryFolder& folder, const fs::path& path, const std::string& reason,
                     const std::string& advice) {
   const auto before = folder.content();
@@ -64,7 +64,7 @@ TEST(Fault, a_truncated_cache_is_damaged_wherever_it_was_cut) {
     write_file(path, whole.substr(0, size));
     expect_refused(folder, path, "is damaged", ".recover");
   }
-  // Not even the words that every database begins with.
+  // Shorter than the header that databases begin with.
   write_file(path, whole.substr(0, 10));
   expect_refused(folder, path, "is not a cache", "mv ");
 }
@@ -242,7 +242,7 @@ TEST(Fault, damage_inside_is_named_by_check_and_by_whoever_reads_it) {
   const fs::path path = folder / "c.db";
   make_export(path);
   Store(path, quick(StoreAccess::read)).check();
-  // The page that holds the trials becomes noise.
+  // Overwrites the page of the trials with noise.
   const int page =
       SQLite::Database(path.string()).execAndGet("SELECT rootpage FROM sqlite_schema WHERE name = 'trials'").getInt();
   std::string bytes = read_file(path);

@@ -30,7 +30,7 @@ TEST(FirstBytes, of_an_open_cache_leave_it_its_locks) {
   const Store store = prepared_store(folder / "c.db");
   EXPECT_EQ(first_bytes(folder / "c.db", 6), "SQLite");
   EXPECT_EQ(first_bytes(folder / "c.db", 6), "SQLite");
-  // A lock of an open file stands against those of this process, too.
+  // An open-file lock conflicts with this process's own locks, too.
   const int file = ::open((folder / "c.db").c_str(), O_RDWR | O_CLOEXEC);
   struct flock whole {};
   whole.l_type = F_WRLCK;

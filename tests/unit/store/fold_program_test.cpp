@@ -35,7 +35,7 @@ class FoldProgram : public testing::Test {
     if (WIFEXITED(status)) outcome.code = WEXITSTATUS(status);
     return outcome;
   }
-  /// A folder with packs of a cache with a winner, as words of a shell.
+  /// Makes packs of a cache with a winner; returns their paths, quoted for a shell.
   [[nodiscard]] std::string packs() const {
     Store store = prepared_store(folder_ / "from.db");
     put_best(store, softmax_key(8, 100), evidence(store, onchip_config(4)));

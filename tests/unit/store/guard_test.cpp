@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that somebody made to hang, mislead or blow up whoever opens them.
+// Files made to hang, mislead or exhaust the program that opens them.
 #include "cache/store/sqlite/guard.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -24,7 +24,7 @@ using testing::HasSubstr;
 
 constexpr const char* kEndless = "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT ";
 
-/// A cache that was finished, and then changed by `sql`.
+/// A finished cache, then changed by `sql`.
 fs::path changed_by(const TemporaryFolder& folder, const std::string& sql) {
   const fs::path path = folder / "c.db";
   fs::remove(path);

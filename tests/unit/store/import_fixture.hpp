@@ -11,12 +11,12 @@
 #include "cache/store/import.hpp"
 #include "tests/unit/store/fixture.hpp"
 
-/// What tests of imports share: two caches, and trials with all that travels with a winner.
+/// Common parts of tests of imports: two caches, and trials with all records that travel with a winner.
 namespace tilewright::store_tests {
 
 inline const std::vector<std::byte> kBinary(5000, std::byte{42});
 
-/// A trial with a build behind it, measured in `rounds` rounds with an interval of `interval` of its median.
+/// A trial with a build, measured in `rounds` rounds, with a confidence interval of `interval` times its median.
 inline Trial evidence(Store& store, const Config& config, double interval = 0.01, std::size_t rounds = 20) {
   Build build;
   build.key = "build of " + config.text();
@@ -32,7 +32,7 @@ inline Trial evidence(Store& store, const Config& config, double interval = 0.01
   return trial;
 }
 
-/// A winner of the trial, with so many of its configs not reached.
+/// Makes the trial a winner, with `not_reached` configs not reached.
 inline void put_best(Store& store, const ProblemKey& key, const Trial& trial, int not_reached = 0) {
   const std::int64_t id = store.put_trial(key, "impl-1", trial);
   std::vector<Winner> winners = {winner_of(id), winner_of(id, WinnerRole::dynamic)};

@@ -13,12 +13,12 @@ namespace {
 
 using namespace store_tests;
 
-/// What the spares that are brought do to what is known where they go.
+/// The effect of imported spares on the target's known configs.
 class ImportedMarks : public testing::Test {
  protected:
   ImportedMarks() : from(prepared_store(folder / "from.db")), to(prepared_store(folder / "to.db")) {
     put_server(from, key, onchip_config(4));
-    // One that was timed and is a spare, and one that is a spare alone.
+    // A spare that was timed, and one that was not.
     const Trial trial = built_trial(from, timed);
     from.put_trial(key, "impl-1", trial);
     from.put_spare(key, MeasureMode::cold, {"impl-1", timed}, trial.build_key);
@@ -38,7 +38,7 @@ class ImportedMarks : public testing::Test {
     return std::ranges::any_of(shapes.at(0).configs,
                                [&](const ConfigSummary& each) { return each.id.config == config; });
   }
-  /// The trial that counts as the newest of a config.
+  /// The newest trial of a config.
   static Trial newest(const Store& store, const ProblemKey& key, const Config& config) {
     for (const Trial& trial : store.trials(key, {"impl-1"}, MeasureMode::cold)) {
       if (trial.config == config) return trial;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was learned, from cache to cache; winners: import_test.cpp.
+// Import of learned models; winners: import_test.cpp.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ class ImportedModels : public testing::Test {
     put_server(from, key, onchip_config(4));
     from.put_loss_model(key, MeasureMode::cold, theirs);
   }
-  /// What a store has learned; null for nothing.
+  /// A store's model; null without one.
   static std::shared_ptr<const LossModel> model(const Store& store, const ProblemKey& key,
                                                 MeasureMode mode = MeasureMode::cold) {
     const auto learned = store.learned(key, mode);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is ready to serve though it won nowhere, from cache to cache; winners: import_test.cpp.
+// Import of spares, which serve without having won; winners: import_test.cpp.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -18,14 +18,14 @@ TEST_F(ImportedSpares, travel_with_their_binaries_and_times) {
   put_best(from, key, evidence(from, onchip_config(4)));
   const ProblemKey other = softmax_key(16, 200);
   put_best(from, other, evidence(from, onchip_config(8)));
-  // One that was timed at the other shape alone, and one that was at its own, too.
+  // A spare that was timed only at the other shape, and one that was timed at its own, too.
   Trial untimed = evidence(from, onchip_config(1, 0));
   from.put_trial(other, "impl-1", untimed);
   from.put_spare(key, MeasureMode::cold, {"impl-1", untimed.config}, untimed.build_key);
   const Trial timed = evidence(from, onchip_config(2, 0));
   from.put_trial(key, "impl-1", timed);
   from.put_spare(key, MeasureMode::cold, {"impl-1", timed.config}, timed.build_key);
-  // No winner and no spare.
+  // Neither a winner nor a spare.
   from.put_trial(key, "impl-1", evidence(from, onchip_config(16, 0)));
   import_winners(from, to);
   to.check();
@@ -52,7 +52,7 @@ TEST_F(ImportedSpares, travel_with_their_binaries_and_times) {
 TEST_F(ImportedSpares, come_to_winners_that_are_there) {
   put_best(from, key, evidence(from, onchip_config(4)));
   import_winners(from, to);
-  // Prepared since then; of one the time is known where it goes to.
+  // Prepared since then; the target knows the time of one.
   const Trial timed = evidence(from, onchip_config(2, 0));
   from.put_trial(key, "impl-1", timed);
   from.put_spare(key, MeasureMode::cold, {"impl-1", timed.config}, timed.build_key);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What won, from cache to cache; spares: import_spares_test.cpp, what was learned: import_models_test.cpp.
+// Import of winners; spares: import_spares_test.cpp, learned models: import_models_test.cpp.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

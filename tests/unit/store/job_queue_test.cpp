@@ -19,7 +19,7 @@ class JobQueues : public ::testing::Test {
         .submit({.definition = definition}, std::vector<Job>{{.shape_key = definition, .device_fingerprint = device}})
         .value();
   }
-  /// The campaign of the next job; 0: there is none.
+  /// Takes the next job; returns its campaign, or 0 if there is none.
   std::int64_t take(std::int64_t least, const std::string& device = "cpu") {
     const std::vector<std::string> devices{device};
     const std::optional<Job> job = queue.take(devices, least);

@@ -19,27 +19,27 @@
 #include "tests/unit/predict/hand_made_model.hpp"
 #include "tests/unit/store/fixture.hpp"
 
-/// What tests of learned models share: who has a binary and may serve, and models of onchip that ask for its warps
-/// alone.
+/// Common parts of tests of learned models: configs with a binary, which may serve, and models of onchip that depend on
+/// its warps alone.
 namespace tilewright::store_tests {
 
 inline FeatureSpace onchip_space(std::vector<std::string> implementations = {"impl-1"}) {
   return {std::move(implementations), {"num_warps", "static_dims"}, 2};
 }
 
-/// Configs with fewer warps lose a factor of e, all others nothing; "fewer" turned round where `most` is wanted.
+/// Configs with fewer than `least` warps lose a factor of e, all others nothing; with `most` the others lose.
 inline LossModel model_of_warps(std::int64_t least, std::size_t shapes = 16, const std::vector<Config>& configs = {},
                                 bool most = false) {
   std::vector<std::pair<std::size_t, std::string>> known;
   for (const Config& config : configs) known.emplace_back(0, config.text());
-  // Between the logarithms of this one, plus one, and of the one below.
+  // Between the features of `least` and of one fewer, which are log2(1 + warps).
   const auto cut = static_cast<float>(std::log2(static_cast<double>(least) + 0.5));
   return test::model_of(onchip_space(),
                         {.feature = 1, .cut = cut, .below = most ? 0.0 : 1.0, .otherwise = most ? 1.0 : 0.0}, known,
                         shapes);
 }
 
-/// A trial with a binary behind it.
+/// A trial with a binary.
 inline Trial built_trial(Store& store, const Config& config, double median_ns = 1000) {
   Trial trial = full_trial(config, median_ns);
   trial.build_key = "build of " + config.text();
@@ -60,7 +60,7 @@ inline Trial wrong_trial(const Config& config) {
   return trial;
 }
 
-/// A winner with a binary, beside those that the problem has.
+/// Adds a winner with a binary to the problem's winners.
 inline std::int64_t put_server(Store& store, const ProblemKey& key, const Config& config,
                                WinnerRole role = WinnerRole::best, const std::string& implementation = "impl-1") {
   const std::int64_t id = store.put_trial(key, implementation, built_trial(store, config));
@@ -70,13 +70,13 @@ inline std::int64_t put_server(Store& store, const ProblemKey& key, const Config
   return id;
 }
 
-/// A spare that nobody timed at that shape.
+/// Adds a spare that was not timed at that shape.
 inline void put_spare(Store& store, const ProblemKey& key, const Config& config,
                       const std::string& implementation = "impl-1") {
   store.put_spare(key, MeasureMode::cold, {implementation, config}, built_trial(store, config).build_key);
 }
 
-/// Makes every model of a cache one of a program of another version.
+/// Replaces all models of a cache by models of another version.
 inline void put_model_of_version(const std::filesystem::path& cache, int version) {
   const std::vector<std::uint8_t> cbor = nlohmann::json::to_cbor({{"version", version}, {"more", "than we know"}});
   const auto model = std::as_bytes(std::span(cbor));
@@ -90,7 +90,7 @@ inline void put_model_of_version(const std::filesystem::path& cache, int version
   put.exec();
 }
 
-/// "8x100 best onchip{…}", of spares without a role.
+/// "8x100 best onchip{…}"; without a role for spares.
 inline std::vector<std::string> texts_of(const std::vector<StoredConfig>& servers) {
   std::vector<std::string> texts;
   for (const StoredConfig& each : servers) {

@@ -24,7 +24,7 @@ using testing::HasSubstr;
 constexpr std::array kThree{
     Migration{1, "001_first", "CREATE TABLE a (id INTEGER PRIMARY KEY, x TEXT); INSERT INTO a (x) VALUES ('kept');"},
     Migration{2, "002_second", "ALTER TABLE a ADD COLUMN y INTEGER NOT NULL DEFAULT 7;"},
-    // As tables are rebuilt: the child's reference must survive the exchange of its parent.
+    // As when tables are rebuilt: the child's reference must survive the exchange of its parent.
     Migration{3, "003_third",
               "CREATE TABLE child (a INTEGER REFERENCES a (id)); INSERT INTO child VALUES (1); "
               "CREATE TABLE b (id INTEGER PRIMARY KEY, x TEXT, y INTEGER); INSERT INTO b SELECT * FROM a; "
@@ -93,7 +93,7 @@ TEST(Migrations, ceilings_of_schema_1_are_plain_copies) {
   store.check();
 }
 
-/// A trial of op's plain{} on GPU and its winner, as schema 2 and later have them.
+/// Adds a trial of op's plain{} on GPU and its winner, as in schema 2 and later.
 void put_rows_of_schema_2(Database& database) {
   database.run("INSERT INTO devices (fingerprint, compute_capability, facts) VALUES ('GPU', 90, '{}')");
   database.run("INSERT INTO interfaces (hash, op, definition, sequence) VALUES ('i', 'op', '{}', 1)");
@@ -169,7 +169,7 @@ TEST(Migrations, rows_of_schema_3_stay_whole_when_trials_are_made_anew) {
   EXPECT_EQ(count("SELECT length(nanoseconds) FROM rounds WHERE trial = 1"), 16);
   EXPECT_EQ(count("SELECT count(*) FROM winner_table"), 1);
   EXPECT_EQ(count("SELECT count(*) FROM pragma_index_list('trials')"), 2) << "by problem, and those that failed";
-  // The references still hold: a trial that a winner rests on cannot go.
+  // The references still hold: a winner's trial cannot be deleted.
   EXPECT_THROW(now.run("DELETE FROM trials WHERE id = 1"), SQLite::Exception);
 }
 
@@ -282,7 +282,7 @@ TEST(Migrations, schema_7_keeps_every_row_of_schema_6_and_gives_spares_models_an
     sixth.run("UPDATE configs SET text = ?", onchip_config(4).text());
     sixth.run(R"(UPDATE winners SET choice = '{"finalists":2,"margin":[1,2],"tied":[],"tie_broken_by":"","pruned":{},)"
               R"("at":7,"forbidden":{"rule":5}}')");
-    // A finalist that lost: an export left its rounds behind.
+    // A finalist that lost; an export left out its rounds.
     sixth.run(
         "INSERT INTO trials (problem, device, config, mode, status, reason, versions, measured_at, gpu_uuid, compared, "
         "look) VALUES (1, 1, 1, 'cold', 'ok', '', 1, 5, '', 0, 'final')");

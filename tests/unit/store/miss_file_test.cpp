@@ -46,7 +46,7 @@ class Misses : public testing::Test {
     fs::create_directories(path().parent_path());
     std::ofstream(path(), std::ios::binary) << text;
   }
-  /// What reading and appending say of a file with this text, which they leave as it is.
+  /// The error of reading and appending to a file with this text, which must stay as it is.
   [[nodiscard]] std::string refusal(const std::string& text) const {
     write(text);
     std::string said;
@@ -214,7 +214,7 @@ TEST_F(Misses, are_not_added_to_a_file_that_is_not_theirs) {
     EXPECT_THROW((void)MissFile(path()).append(std::vector{miss(1)}), CacheError) << text;
     EXPECT_EQ(content(), text);
   }
-  // Full, so that it would be written anew.
+  // Full, so that an append would rewrite it.
   std::string full = "tilewright misses 1\n";
   for (int i = 0; i < 40; ++i) full += "nonsense\n";
   write(full);

@@ -42,7 +42,7 @@ class Packs : public testing::Test {
     for (const PackFile& pack : write_packs(from, folder_ / folder, {}, {})) files.push_back(pack.path);
     return files;
   }
-  /// A cache as a sweep of its own leaves it: a winner of an interval, a trial that lost, one that failed, a spare.
+  /// The packs of a swept cache: a winner with this interval, a trial that lost, one that failed, a spare.
   [[nodiscard]] std::vector<fs::path> swept(const std::string& name, double interval, std::int64_t warps,
                                             std::int64_t at, int not_reached = 0) const {
     Store store = prepared_store(folder_ / (name + ".db"));
@@ -103,7 +103,7 @@ TEST_F(Packs, folded_again_change_nothing) {
 }
 
 TEST_F(Packs, give_the_same_content_in_every_order) {
-  // Winners that differ in evidence, that tie, and one that another pack has, too; models, and what a device can do.
+  // Winners that differ in evidence, that tie, and that two packs share; models, and devices' ceilings.
   const std::vector<fs::path> a = swept("a", 0.01, 4, 50), b = swept("b", 0.02, 8, 60), c = swept("c", 0.01, 2, 50),
                               d = swept("d", 0.005, 4, 70), e = swept("e", 0.001, 8, 80, 1);
   for (std::vector<fs::path> packs : {std::vector{a[0], c[0], d[0], e[0]}, std::vector{b[1], d[1], c[2]}}) {
@@ -115,7 +115,7 @@ TEST_F(Packs, give_the_same_content_in_every_order) {
       to.check();
       if (first.empty()) first = WholeFile::digest(to);
       ASSERT_EQ(WholeFile::digest(to), first) << packs.front() << " first";
-      // And what is published of it.
+      // The published snapshot, too.
       export_winners(to, folder_ / "snapshot.db", {.thin = true});
       const std::string snapshot = WholeFile::digest(Store(folder_ / "snapshot.db", {.access = StoreAccess::read}));
       if (first_snapshot.empty()) first_snapshot = snapshot;
@@ -141,7 +141,7 @@ TEST_F(Packs, of_the_same_content_have_the_same_names_whatever_cache_they_come_f
   }
   ASSERT_THAT(names, SizeIs(6));
   EXPECT_THAT(std::vector(names.begin(), names.begin() + 3), testing::ElementsAreArray(names.begin() + 3, names.end()));
-  // Written, folded and written again they are the same files.
+  // Written, folded and written again, the files are the same.
   Store again(folder_ / "again.db");
   for (const std::string& name : std::vector(names.begin(), names.begin() + 3))
     fold_pack(again, folder_ / "both" / name);
@@ -164,7 +164,7 @@ TEST_F(Packs, that_are_split_bring_what_one_brings) {
 }
 
 TEST_F(Packs, have_a_trial_once_that_two_of_them_bring) {
-  // The base of what onchip wins is of an implementation of its own.
+  // The base of onchip's winners is of another implementation.
   const Config plain{"streaming", {{"num_warps", 4}, {"static_dims", 0}}};
   Store store = prepared_store(folder_ / "a.db");
   StoredImplementation streaming = onchip("impl-2");
@@ -209,14 +209,14 @@ TEST_F(Packs, leave_models_behind_that_another_version_has_learned) {
   }
   EXPECT_EQ(to.counts().models, 0);
   EXPECT_EQ(to.counts().binaries, from.counts().binaries) << "none that nothing needs";
-  // What is here of an older version is no reason to leave one that is understood.
+  // A model of an older version here does not prevent folding a current one.
   std::vector<fs::path> packs = swept("b", 0.01, 4, 50);
   fold_pack(to, packs.at(1));
   put_model_of_version(to.path(), 0);
   EXPECT_EQ(fold_pack(to, packs.at(1)).front().models, 1U);
   EXPECT_EQ(*to.learned(key_, MeasureMode::cold)->model, model_of_warps(4, 20));
   EXPECT_EQ(fold_pack(to, packs.at(1)).front().models, 0U) << "there already";
-  // What a newer one has learned stays.
+  // A model of a newer version stays.
   put_model_of_version(to.path(), 1000);
   const OpCounts line = fold_pack(to, packs.at(1)).front();
   EXPECT_EQ(line.models, 0U);
@@ -236,7 +236,7 @@ TEST_F(Packs, mend_a_binary_that_is_damaged_here) {
     Store to(folder_ / (content_hash(damage) + ".db"));
     fold_pack(to, packs.front());
     {
-      // With a checksum that is not of the row.
+      // With a checksum that does not match the row.
       OtherProgram other(to.path());
       for (const char* const function : {"row_hash", "is_intact"}) {
         const auto one = [](sqlite3_context* context, int, sqlite3_value**) { sqlite3_result_int(context, 1); };
@@ -266,14 +266,14 @@ TEST_F(Packs, that_fail_half_way_leave_the_cache_as_it_was) {
   content[content.find("sm_90a") + 3] = '8';
   write_file(cache, content);
   {
-    // Binaries come before builds, of which one is damaged here.
+    // Binaries are folded before builds, of which one is damaged.
     Store to(cache);
     const std::string text = refusal([&] { fold_pack(to, packs.front()); });
     EXPECT_THAT(text, HasSubstr("cannot fold the pack " + packs.front().string()));
     EXPECT_THAT(text, HasSubstr("of the table builds"));
     EXPECT_EQ(to.counts().binaries, 0);
     EXPECT_EQ(to.counts().winners, 0);
-    // The same Store goes on.
+    // The same Store still works.
     EXPECT_EQ(fold_pack(to, packs.at(1)).front().models, 1U);
   }
   write_file(cache, whole);
@@ -309,7 +309,7 @@ TEST_F(Packs, that_were_changed_or_renamed_are_refused_and_leave_the_cache_as_it
   EXPECT_EQ(WholeFile::digest(to), digest);
 }
 
-/// What this process has written to files, in bytes.
+/// The bytes that this process has written to files.
 std::int64_t bytes_written() {
   const std::string facts = read_file("/proc/self/io");
   return std::stoll(facts.substr(facts.find("wchar: ") + 7));
@@ -336,7 +336,7 @@ TEST_F(Packs, of_many_binaries_write_their_dictionary_once) {
   const std::int64_t before = bytes_written();
   for (const fs::path& pack : packs) (void)fold_pack(to, pack);
   ASSERT_EQ(to.counts().binaries, kBinaries);
-  // Columns, a cache of them, ours and its log: each holds every byte once.
+  // Columns, their cache, the target and its log: each writes every byte once.
   EXPECT_LT(bytes_written() - before, 8 * (kBinaries << 13));
 }
 
@@ -380,7 +380,7 @@ TEST_F(Frames, that_are_cut_off_have_more_behind_or_are_none_are_refused) {
 }
 
 TEST_F(Frames, that_claim_more_than_is_read_packed_are_refused_at_once) {
-  // Magic, a header with a size of eight bytes and one segment, the size, an empty last block.
+  // Magic, a header with an eight-byte size and one segment, the size, an empty last block.
   const std::string claim("\x28\xB5\x2F\xFD\xE0\0\0\0\0\x01\0\0\0\x01\0\0", 16);
   EXPECT_THAT(refused(claim), HasSubstr("is 4096 MiB unpacked, more than the 1024 MiB that are read packed"));
 }

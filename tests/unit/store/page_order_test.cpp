@@ -13,13 +13,13 @@
 namespace tilewright {
 namespace {
 
-/// Of a table with rows of so many bytes, put in this order.
+/// The pages of a table with rows of these sizes in bytes, inserted in this order.
 std::int64_t pages(const std::vector<std::size_t>& sizes, const std::vector<std::size_t>& order) {
   SQLite::Database database(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
   database.exec("PRAGMA page_size = 4096; CREATE TABLE t (id INTEGER PRIMARY KEY, data BLOB)");
   SQLite::Statement insert(database, "INSERT INTO t (data) VALUES (zeroblob(?))");
   for (const std::size_t i : order) {
-    // Of the row's header.
+    // Less the row's header.
     insert.bind(1, static_cast<std::int64_t>(sizes[i] - 5));
     insert.exec();
     insert.reset();

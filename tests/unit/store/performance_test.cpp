@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// That the promised answers come by index: with 10,000 winners every limit here has a tenfold margin, and any scan of a
-// table breaks it. What counts is the processor's time of this process, which other work on the machine does not
-// change.
+// Checks that the promised answers use indices: with 10,000 winners the limits have a tenfold margin, and a scan of a
+// table exceeds them. Counts this process's processor time, which does not depend on the machine's load.
 #include <gtest/gtest.h>
 #include <time.h>
 
@@ -17,7 +16,7 @@ using namespace store_tests;
 
 #ifdef TILEWRIGHT_SANITIZE
 constexpr int kWinners = 1000;
-constexpr double kSlower = 20;  // checked code is slow code
+constexpr double kSlower = 20;  // sanitizers slow the code down
 #else
 constexpr int kWinners = 10'000;
 constexpr double kSlower = 1;
@@ -77,7 +76,7 @@ TEST_F(PerformanceTest, matching_takes_well_under_a_millisecond_and_a_few_among_
       ASSERT_EQ(match(store, {key.problem, key.interface_hash, h200(), versions()}).match.fit, Fit::base_default);
     }
   });
-  // What is near is looked for among all of the spec first.
+  // A search for near shapes goes through all shapes of the spec first.
   EXPECT_LT(base / kAsked, 15.0 * kSlower);
   const double none = milliseconds([&] {
     for (int i = 0; i < kAsked; ++i) {

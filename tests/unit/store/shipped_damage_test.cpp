@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shipped winners with a byte changed under the checksum of its row, many times over: what is launched is always
-// a launch of the whole file. TILEWRIGHT_TEST_CHANGES says how many times.
+// The shipped winners with a byte changed under its row's checksum, many times: each launch is one that the undamaged
+// file would make. TILEWRIGHT_TEST_CHANGES is the number of changes.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -27,7 +27,7 @@ namespace {
 using namespace store_tests;
 namespace fs = std::filesystem;
 
-/// Kernels, geometry, parameters, maps and workspaces of a launch.
+/// A launch's kernels, geometry, parameters, maps and workspaces, as text.
 std::string text_of(const LaunchPlan& plan) {
   std::string text;
   for (const PlannedKernel& kernel : plan.kernels) {
@@ -80,7 +80,7 @@ class DamagedShippedWinners : public testing::Test {
     return all;
   }
 
-  /// Rows without which that winner cannot be launched.
+  /// The rows that the winner's launch needs.
   std::vector<Place> rows_behind(const WinnerRow& winner) {
     const std::string trial = fmt::format("(SELECT {{}} FROM trials WHERE id = {})", winner.winner.trial.id);
     const auto of_trial = [&](const char* column) { return fmt::format(fmt::runtime(trial), column); };
@@ -109,7 +109,7 @@ class DamagedShippedWinners : public testing::Test {
     return {table, {}, rows[below(rows.size())]};
   }
 
-  /// What another program reads of a row: an error that names it, if it is damaged.
+  /// Expects another program that reads the damaged row to get an error that names it.
   void expect_it_is_reported(const Place& place) {
     if (place.table == "binaries" && place.column == "data") {
       SQLite::Statement hash(reader_, "SELECT hash FROM binaries WHERE id = ?");
@@ -117,9 +117,9 @@ class DamagedShippedWinners : public testing::Test {
       hash.executeStep();
       const std::string name = hash.getColumn(0).getString();
       try {
-        // A bit of a frame may mean nothing: what it holds is still the same.
+        // A bit of a frame may be unused: then the content is the same.
         EXPECT_EQ(content_hash(damaged_.binary(name)), name);
-      } catch (const CacheError&) {  // What an error is for.
+      } catch (const CacheError&) {  // An expected outcome.
       }
       return;
     }
@@ -128,8 +128,8 @@ class DamagedShippedWinners : public testing::Test {
         << fmt::format("{}.{} of row {}", place.table, place.column, place.row);
   }
 
-  /// True where the damaged file serves the problem; what it serves is then planned, built and stored as in the whole
-  /// one.
+  /// Returns whether the damaged file serves the problem; expects its plan, build and binary to be in the undamaged
+  /// file.
   bool expect_a_launch_of_the_whole_file(const ProblemQuery& query) {
     try {
       const auto interface = damaged_.interface_by_hash(query.interface_hash);
@@ -206,7 +206,7 @@ TEST_F(DamagedShippedWinners, launch_nothing_that_the_whole_file_does_not) {
       expect_it_is_reported(place);
       ProblemQuery query{winner.problem, winner.interface_hash, winner.device, winner.winner.trial.versions};
       served += expect_a_launch_of_the_whole_file(query);
-      // What was learned is read anew for each change: seldom.
+      // Seldom, since each change reads the model again.
       if (changes % 20 != 0) return;
       for (auto& dim : query.problem.dims) dim.second += dim.second > 64 ? 8 : 1;
       expect_a_launch_of_the_whole_file(query);

@@ -23,10 +23,10 @@ using testing::IsEmpty;
 
 constexpr std::int64_t kLongAgo = 1'700'000'000;
 
-/// A cache of winners and of configs that lost, each with a binary.
+/// A cache of winners and losing configs, each with a binary.
 class Space : public testing::Test {
  protected:
-  /// A trial with a binary of its own; 0 where it failed.
+  /// Adds a trial with its own binary; returns its id.
   std::int64_t put(const Config& config, const std::string& implementation = "impl-1",
                    std::int64_t measured_at = kLongAgo, std::int64_t sweep = 0) {
     Trial trial = full_trial(config, 1000 + static_cast<double>(++made_));

@@ -13,7 +13,7 @@ using namespace store_tests;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// The times that are known of a shape, besides its winner's.
+/// The known times at a shape, besides its winner's.
 std::vector<double> times_at(const Store& store, const ProblemKey& key) {
   std::vector<double> times;
   for (const ShapeSummary& shape : store.known_shapes(key, MeasureMode::cold, {{8, 64}})) {

@@ -94,7 +94,7 @@ TEST_F(StoreLossModels, that_do_not_know_a_younger_winner_are_out_of_date) {
 }
 
 TEST_F(StoreLossModels, find_who_can_serve_in_whatever_order_they_name_implementations) {
-  // By names of implementations, which is no order of their hashes.
+  // Sorted by implementation names, not by hashes.
   FeatureSpace space = onchip_space();
   ASSERT_THAT(space.implementations, ElementsAre("impl-1"));
   space.implementations = {"impl-3", "impl-1", "impl-2"};
@@ -150,7 +150,7 @@ TEST_F(StoreLossModels, that_are_damaged_are_told_of_whenever_they_are_asked_for
   expect_damage("another size");
   change("hash = '00000000000000000000000000000000'");
   expect_damage("another hash");
-  // Whole, and no model: another program wrote it.
+  // Intact, but not a model: another program wrote it.
   const std::vector<std::byte> other = bytes_of("no model at all");
   const std::vector<std::byte> frame = compress_binary(other);
   OtherProgram database(folder_ / "c.db");
@@ -196,7 +196,7 @@ TEST_F(StoreLossModels, know_who_can_serve) {
   put_spare(store_, other, onchip_config(16, 0));
   put_spare(store_, key_, onchip_config(16, 0));
   put_spare(store_, key_, onchip_config(2, 0));
-  // Timed, and its binary is kept for nobody.
+  // Timed, but its binary is not kept for serving.
   store_.put_trial(key_, "impl-1", built_trial(store_, onchip_config(32, 0)));
   EXPECT_THAT(
       servers(),

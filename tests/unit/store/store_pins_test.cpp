@@ -24,7 +24,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// A cache of two tuned shapes: at each a winner, and another config that lost; all have binaries.
+/// A cache of two tuned shapes, each with a winner and a losing config; all have binaries.
 class StorePins : public testing::Test {
  protected:
   StorePins() { fill(store_); }

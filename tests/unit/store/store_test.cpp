@@ -197,7 +197,7 @@ TEST(Store, a_failed_build_is_kept_with_its_log_and_may_do_better_later) {
   const std::vector<std::byte> binary(50, std::byte{1});
   store.put_build(ok_build("k1"), binary);
   EXPECT_TRUE(store.build("k1")->ok);
-  // What trials point at does not change under them.
+  // Builds that trials refer to do not change.
   store.put_build(failed, {});
   EXPECT_TRUE(store.build("k1")->ok);
   EXPECT_EQ(store.binary(store.build("k1")->binary_hash), binary);
@@ -312,7 +312,7 @@ TEST(Store, sweeps_are_kept_with_command_device_and_outcome) {
   EXPECT_GT(second, first);
   store.end_sweep(first, "done");
   EXPECT_EQ(store.counts().sweeps, 2);
-  EXPECT_THROW(store.end_sweep(first, "finished"), CacheError);  // no word of the schema
+  EXPECT_THROW(store.end_sweep(first, "finished"), CacheError);  // not a value of the schema
   EXPECT_THAT(refusal([&] { store.end_sweep(99, "done"); }), HasSubstr("holds no sweep '99'"));
   EXPECT_THAT(refusal([&] { (void)store.begin_sweep("x", "GTX fictional"); }), HasSubstr("put_device"));
   SQLite::Database raw(store.path().string());

@@ -162,7 +162,7 @@ TEST_F(BuilderTest, gives_the_compilers_their_share_where_finals_follow_each_oth
   SweepLock lock;
   Builder builder(
       store, compiler, TILEWRIGHT_TEST_KERNELS, 2, [] { return false; }, &lock);
-  // Devices that hold one final after the other, always one of them, as long as a third one waits for a binary.
+  // Devices hold finals in turn, always one of them, while a third waits for a binary.
   std::atomic<bool> compiled = false;
   const auto finals = [&] {
     const SweepLock::Held held(lock);

@@ -34,7 +34,7 @@ TEST_F(DeviceLockTest, keeps_a_second_tuner_waiting_until_the_first_is_done) {
   std::optional<DeviceLock> first(
       std::in_place, "GPU-1", places, [] { return false; }, note);
   EXPECT_TRUE(notes.empty());
-  // The second asks whether it is interrupted while it waits: then the first lets go.
+  // The second asks for interrupts while it waits: then the first releases the lock.
   int asked = 0;
   const DeviceLock second(
       "GPU-1", places,
@@ -78,7 +78,7 @@ TEST_F(DeviceLockTest, that_cannot_be_made_is_told_and_does_not_stop_the_sweep) 
   EXPECT_NE(notes.front().find("cannot be opened for a lock"), std::string::npos);
 }
 
-/// What a lock in the places says that it cannot use.
+/// The error of a lock in unusable places.
 std::string refusal(const LockPlaces& places) {
   try {
     const DeviceLock lock(

@@ -94,8 +94,7 @@ class FakeExecutable : public DeviceExecutable {
   std::int64_t n_;
 };
 
-/// The same time each round but for a thousandth, so that intervals are narrow and not empty; or with noise of the
-/// device's.
+/// Rounds of equal time within a thousandth, so that intervals are narrow but not empty; or with the device's noise.
 class FakeRounds : public Rounds {
  public:
   explicit FakeRounds(double nanoseconds, FakeDevice* noisy = nullptr) : nanoseconds_(nanoseconds), noisy_(noisy) {}
@@ -203,7 +202,7 @@ std::unique_ptr<DeviceExecutable> FakeDevice::load(std::span<const std::byte> bi
 
 std::unique_ptr<Rounds> FakeDevice::rounds(DeviceExecutable& executable, const RoundsRequest& request) {
   require_context();
-  // A trial's first rounds only look how long a launch takes.
+  // A trial's first, loose rounds only estimate a launch's time.
   if (!request.loose) {
     if (before_timing) before_timing();
     ++timed;

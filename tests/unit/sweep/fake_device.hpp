@@ -12,11 +12,11 @@
 
 #include "tuner/device/device.hpp"
 
-/// A device and a compiler for the tests of sweeps: nothing is compiled and nothing is timed, so every outcome is
-/// chosen and every count exact. A "binary" is the generated source; `run` computes what its kernel would.
+/// A device and a compiler for tests of sweeps. Nothing is compiled or timed: outcomes are chosen and counts are exact.
+/// A "binary" is the generated source; `run` computes the kernel's results.
 namespace tilewright::testing {
 
-/// What a config of tests/unit/sweep/ops/twice does by its parameter `fault`.
+/// The values of the parameter `fault` of tests/unit/sweep/ops/twice.
 enum class Fault { none, compile, wrong_result, crash, timed_out, refused, wrong_in_place };
 
 class FakeCompiler : public Compiler {
@@ -27,31 +27,31 @@ class FakeCompiler : public Compiler {
 
   std::string version_text = "fake 1.0";
   bool host_code = false;
-  /// Thrown as an Error when not empty: a compiler that is broken itself.
+  /// If not empty, compile() throws it as an Error: the compiler itself is broken.
   std::string broken;
-  /// Configs that would crash do not compile either.
+  /// Configs that crash do not compile either.
   bool crashing_fails = false;
-  /// Entries that do not compile.
+  /// The entry that does not compile.
   std::string failing_entry;
   std::atomic<int> compiles = 0;
-  /// That each of its kernels takes.
+  /// The registers of each compiled kernel.
   int registers = 32;
-  /// Called by the compiling thread before each.
+  /// Called by the compiling thread before each compilation.
   std::function<void()> before_compile;
 };
 
 struct FakeOptions {
-  /// Of several GPUs, which, and of which model.
+  /// The index and the model of the GPU.
   int index = 0;
   std::string model = "Fictional GPU";
-  /// 0: too little is known of it for anything to be left out.
+  /// 0: too little is known of the device to prune configs.
   int bus_bits = 0;
-  /// A GPU: a crash takes the context with it. Else the emulator, which goes on.
+  /// A GPU, whose context is lost in a crash; else the emulator, which continues.
   bool gpu = false;
   std::size_t memory = std::size_t{64} << 20;
-  /// What a round costs besides its launches.
+  /// A round's time besides its launches.
   double round_overhead_ns = 0;
-  /// Rounds differ by a random share of up to so much, drawn by the seed; 0: by a thousandth, the same every time.
+  /// The largest random share by which rounds differ, by `seed`; 0: a fixed sequence within a thousandth.
   double noise = 0;
   std::uint64_t seed = 1;
 };
@@ -82,24 +82,24 @@ class FakeDevice : public Device {
                                                     std::span<const Address> destinations,
                                                     std::span<const Address> sources, std::size_t bytes) override;
 
-  /// Throws DeviceError when the context is lost.
+  /// Throws DeviceError if the context is lost.
   void require_context() const;
-  /// The next round's.
+  /// The noise of the next round.
   [[nodiscard]] double noise();
 
   FakeCompiler fake_compiler;
-  /// Rounds of more than one launch, the device's own copies timed, and the most memory in use at once.
+  /// Counts of timed rounds of more than one launch, of timed copies and empty launches; memory in use and its maximum.
   int timed = 0;
   int copies_timed = 0;
   int empties_timed = 0;
   std::size_t used = 0;
   std::size_t most_used = 0;
-  /// By other processes.
+  /// Memory taken by other processes.
   std::size_t taken = 0;
   bool poisoned = false;
-  /// Takes the place of its readings.
+  /// Replaces the device's readings.
   std::function<DeviceReadings()> read;
-  /// Called before anything is loaded.
+  /// Called before each load.
   std::function<void()> before_load;
   /// Called before a config crashes.
   std::function<void()> before_crash;

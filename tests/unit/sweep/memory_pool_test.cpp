@@ -121,7 +121,7 @@ TEST(MemoryPool, notices_by_the_memory_a_process_that_nobody_tells_of) {
   EXPECT_EQ(message(), kShort);
   device.taken = std::size_t{32} << 30;
   EXPECT_EQ(message(), kBesideOthers + std::string(kShort));
-  // What is missing is this program's own.
+  // This program itself uses the missing memory.
   one.bytes = std::size_t{32} << 30;
   EXPECT_EQ(message(), kShort);
 }
@@ -157,7 +157,7 @@ TEST_F(CrowdedSweep, measures_what_had_no_room_once_the_other_process_is_gone) {
 
 TEST_F(CrowdedSweep, tries_again_the_next_time_what_found_no_room) {
   request.max_configs = 1;
-  // The problem is set up, and then another process takes all that is left, before the input sets are made.
+  // After the problem is set up, another process takes all remaining memory before the input sets are made.
   bool set_up = false;
   device.before_load = [&] {
     if (std::exchange(set_up, true)) device.taken += device.free_bytes();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors whose rows lie apart, and outputs in the place of inputs: a sweep of real kernels on the emulator.
+// Pitched tensors, and outputs in place of inputs: a sweep of real kernels on the emulator.
 #include <gmock/gmock.h>
 
 #include <map>
@@ -17,7 +17,7 @@ class PitchedSweep : public SweepFixture {
  protected:
   PitchedSweep() { request.definition = &catalogue.find("rescale"); }
 
-  /// The trials of one problem after its sweep, by what is wrong with the config.
+  /// Sweeps one problem; returns its trials by the configs' fault.
   std::map<std::int64_t, Trial> swept(const std::string& spec, const std::string& shape = "rows=5 cols=33") {
     const OpInterface& interface = request.definition->interface;
     request.problems = parse_shapes(shape, parse_spec(spec, interface), interface);
@@ -48,7 +48,7 @@ TEST_F(PitchedSweep, judges_rows_and_what_lies_between_them) {
 }
 
 TEST_F(PitchedSweep, has_nan_between_the_rows_of_a_further_sample) {
-  // 0 · a random number is 0. Should it win, it is found out in place, where there is NaN, too.
+  // 0 · a random number is 0. If it wins, the check in place, with NaN, detects it.
   EXPECT_THAT(swept("rescale[pitch=strided]").at(7).reason, ::testing::Not(StartsWith("y[")));
   OpDefinition definition = *request.definition;
   definition.more_samples = {{"again", definition.samples}};
@@ -65,7 +65,7 @@ TEST_F(PitchedSweep, finds_nothing_wrong_with_gaps_where_there_are_none) {
 }
 
 TEST_F(PitchedSweep, lets_no_config_win_that_is_wrong_in_place) {
-  // The base is always among those that would be served.
+  // The base is one of the configs that may serve.
   OpDefinition definition = *request.definition;
   definition.base = Config::parse("rowwise{fault=6,vec=1}");
   request.definition = &definition;

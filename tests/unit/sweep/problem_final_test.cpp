@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may go wrong when winners are chosen: in the final, in the last check, under load.
+// Faults while winners are chosen: in the final, in the last check, under load.
 #include <algorithm>
 #include <atomic>
 #include <span>
@@ -12,10 +12,10 @@
 namespace tilewright::testing {
 namespace {
 
-/// What is done before a device is asked for something; what it throws is the device's answer.
+/// Hooks called before a device's operations; their exceptions become the device's.
 struct Hooks {
   std::function<void(const Problem&)> before_set_up;
-  /// True: none of them can be timed together, as where one of them ends the process.
+  /// True: none of the configs can be timed together, as if one of them ended the process.
   std::function<bool(std::span<const CompiledConfig>)> spoils;
   std::function<void(const CompiledConfig&)> before_time;
   std::function<void(const CompiledConfig&)> before_check;

@@ -49,7 +49,7 @@ TEST(Judge, says_its_verdicts_in_words) {
   EXPECT_EQ(name(Revalidated::left), "left");
 }
 
-/// A fictional GPU whose driver may be another one than when its winners were chosen.
+/// A fictional GPU whose driver may be newer than its winners.
 class UpdatedDevice : public FakeDevice {
  public:
   explicit UpdatedDevice(int driver, FakeOptions options = {}) : FakeDevice(std::move(options)), driver_(driver) {}
@@ -72,7 +72,7 @@ class Revalidate : public SweepFixture {
                          {device.driver_version(), compiler.version(), version()});
   }
 
-  /// Judges them anew.
+  /// Revalidates the stale winners.
   SweepSummary revalidate(const std::vector<Device*>& devices, std::vector<StaleWinner>& stale,
                           const std::function<bool()>& interrupted = {}) {
     std::vector<StaleWinner*> each;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inputs that steer an op, that another op makes, and further samples: a sweep of real kernels on the emulator.
+// Inputs that control an op, inputs made by another op, and further samples: a sweep of real kernels on the emulator.
 #include <gmock/gmock.h>
 
 #include <map>
@@ -17,7 +17,7 @@ class SampledSweep : public SweepFixture {
  protected:
   SampledSweep() { request.definition = &catalogue.find("settle"); }
 
-  /// The trials of one problem after its sweep, by what is wrong with the config.
+  /// Sweeps one problem; returns its trials by the configs' fault.
   std::map<std::int64_t, Trial> swept(const std::string& shape) {
     const OpInterface& interface = request.definition->interface;
     request.problems = parse_shapes(shape, parse_spec("settle", interface), interface);

@@ -65,14 +65,14 @@ TEST(SelectCandidates, keeps_the_definitions_order) {
 }
 
 TEST(SelectCandidates, prefers_the_same_configs_whatever_else_is_legal) {
-  // Without every third config, as another shape's constraints might have it.
+  // Without each third config, as another shape's constraints might require.
   std::vector<Candidate> fewer;
   for (const Candidate& candidate : candidates(100, 0)) {
     if (candidate.config.values[0].second % 3 != 0) fewer.push_back(candidate);
   }
   const auto many = texts(select_candidates(candidates(100, 0), 30, kBase));
   const auto few = texts(select_candidates(fewer, 30, kBase));
-  // All of the first choice that are legal still are of the second.
+  // All legal configs of the first selection are in the second.
   for (const std::string& config : many) {
     const bool legal = Config::parse(config).values[0].second % 3 != 0;
     if (legal) {

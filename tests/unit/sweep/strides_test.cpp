@@ -16,14 +16,14 @@ class StridedSweep : public SweepFixture {
  protected:
   StridedSweep() { request.definition = &catalogue.find("reorder"); }
 
-  /// The trials of one problem after its sweep.
+  /// Sweeps one problem; returns its trials.
   std::vector<Trial> swept(const std::string& spec, const std::string& shape = "b=2 t=3 h=5 d=8") {
     const OpInterface& interface = request.definition->interface;
     request.problems = parse_shapes(shape, parse_spec(spec, interface), interface);
     (void)sweep(*device);
     return trials(*device);
   }
-  /// Those without vectors, by what is wrong with the config.
+  /// The trials of configs without vectors, by the configs' fault.
   std::map<std::int64_t, Trial> by_fault(const std::string& spec) {
     std::map<std::int64_t, Trial> found;
     for (Trial& trial : swept(spec)) {
@@ -80,7 +80,7 @@ TEST_F(StridedSweep, believes_no_sampled_reference_that_writes_between_elements_
 }
 
 TEST_F(StridedSweep, tries_no_vectors_that_a_stride_does_not_keep) {
-  // Rows of y are 12 elements apart: whole vectors of four and not of eight.
+  // Rows of y are 12 elements apart: a multiple of four, not of eight.
   std::map<std::int64_t, Trial> wide;
   for (Trial& trial : swept("reorder[dtype=bf16]")) {
     if (trial.config.value_or("fault", -1) == 0) wide[trial.config.value_or("vec", 0)] = std::move(trial);

@@ -17,7 +17,7 @@ class SweepDevices : public SweepFixture {
   SweepDevices() {
     request.compiler = &compiler;
     use_shapes("n=64..1024+64");
-    // So that no device does all before another one has begun.
+    // So that no device finishes all before another begins.
     for (FakeDevice* each : {&first, &second}) {
       each->before_timing = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1)); };
     }
@@ -33,7 +33,7 @@ class SweepDevices : public SweepFixture {
     return run_sweep(request, catalogue, trial_devices, store, listener, interrupted);
   }
 
-  /// The GPUs of a problem's times.
+  /// The GPUs that timed a problem.
   [[nodiscard]] std::set<std::string> uuids(std::size_t problem) const {
     std::set<std::string> found;
     for (const Trial& trial : trials(first, problem)) {
@@ -42,7 +42,7 @@ class SweepDevices : public SweepFixture {
     return found;
   }
 
-  /// The GPUs that have timed a config of the first problem.
+  /// The GPUs that timed a config of the first problem.
   [[nodiscard]] std::set<std::string> uuids_of(const std::string& config) const {
     std::set<std::string> found;
     for (const Trial& trial : trials(first)) {
@@ -51,7 +51,7 @@ class SweepDevices : public SweepFixture {
     return found;
   }
 
-  /// How many problems each GPU has measured, each of which wholly.
+  /// The number of problems that each GPU has measured, each of them alone.
   [[nodiscard]] std::map<std::string, std::size_t> shares() const {
     std::map<std::string, std::size_t> counts;
     for (std::size_t i = 0; i < request.problems.size(); ++i) {
@@ -63,7 +63,7 @@ class SweepDevices : public SweepFixture {
     return counts;
   }
 
-  /// Of which the last are still being opened until they `come`, or cannot be opened where they `fail`.
+  /// Devices of which the last are still opening until they `come`, or fail to open if they `fail`.
   class Late : public Devices {
    public:
     Late(const std::vector<FakeDevice*>& devices, std::size_t late) : there_(devices.size() - late) {
@@ -84,7 +84,7 @@ class SweepDevices : public SweepFixture {
       return now;
     }
     std::function<bool()> come, fail;
-    /// Of what is being opened nothing is known.
+    /// Whether nothing is known of the devices that are still opening.
     bool unknown = false;
 
    private:
@@ -102,7 +102,7 @@ class SweepDevices : public SweepFixture {
   FakeDevice second{{.index = 1, .gpu = true}};
 };
 
-/// Configs of `twice` that bring no GPU down.
+/// Leaves only configs of `twice` that do not crash a GPU.
 void without_crashes(SweepRequest& request, FakeCompiler& compiler) {
   request.retry = {};
   compiler.crashing_fails = true;
@@ -127,7 +127,7 @@ TEST_F(SweepDevices, work_at_the_same_time) {
   std::mutex mutex;
   std::condition_variable changed;
   std::set<int> met;
-  // Goes on when the other one times something, too.
+  // Continues once the other device is timing, too.
   const auto meet = [&](int index) {
     std::unique_lock lock(mutex);
     met.insert(index);
@@ -155,7 +155,7 @@ TEST_F(SweepDevices, of_different_models_measure_all_problems_each) {
 TEST_F(SweepDevices, look_first_at_what_was_fast_on_another_of_their_model) {
   without_crashes(request, compiler);
   use_shapes("n=100");
-  // Some configs are left, so that the other GPU measures all anew.
+  // Some configs remain, so that the other GPU measures all again.
   request.only = {{request.problems[0].key(), {kBest, request.definition->base.text()}}};
   (void)sweep_on({&first});
   request.only = {};
@@ -211,7 +211,7 @@ TEST_F(SweepDevices, that_are_all_lost_end_the_sweep) {
 }
 
 TEST_F(SweepDevices, lose_no_third_one_over_one_problem) {
-  // A config that takes each context with it, where devices are of this process.
+  // A config that crashes each context, with devices in this process.
   use_shapes("n=100");
   FakeDevice third{{.index = 2, .gpu = true}};
   request.retry = {TrialStatus::crashed};
@@ -276,7 +276,7 @@ TEST_F(SweepDevices, that_come_late_go_on_when_all_before_them_are_lost) {
   const SweepSummary summary = sweep_on(devices);
   EXPECT_EQ(summary.lost.size(), 1U);
   EXPECT_EQ(summary.problems, request.problems.size());
-  // What the first was lost over stays a crash, be it the base.
+  // The config that lost the first device stays crashed, even the base.
   for (std::size_t i = 0; i < request.problems.size(); ++i) {
     EXPECT_EQ(uuids(i), std::set<std::string>{"GPU-0001"}) << request.problems[i].key();
     EXPECT_EQ(winners(first, i).at(0).role, WinnerRole::best);
@@ -294,7 +294,7 @@ TEST_F(SweepDevices, that_are_lost_end_the_sweep_where_the_others_cannot_be_open
 
 TEST_F(SweepDevices, that_are_slow_hold_no_other_up) {
   without_crashes(request, compiler);
-  // It does nothing until the other one has finished all that it cannot have begun.
+  // It waits until the other one has finished all problems that it cannot have begun itself.
   constexpr std::size_t kMostBegun = 8;
   const std::size_t others = request.problems.size() - kMostBegun;
   second.before_timing = [&] {
@@ -314,7 +314,7 @@ TEST_F(SweepDevices, end_together_when_interrupted) {
   EXPECT_TRUE(summary.interrupted);
   EXPECT_LT(summary.problems, request.problems.size());
   EXPECT_TRUE(summary.lost.empty());
-  // And what was stored is gone on with.
+  // The next sweep continues from the stored trials.
   second.before_timing = [] {};
   stop = false;
   EXPECT_FALSE(sweep_on({&first, &second}, [&] { return stop.load(); }).interrupted);
@@ -333,7 +333,7 @@ TEST_F(SweepDevices, begin_a_problem_anew_that_another_one_has_left_unfinished) 
   ASSERT_EQ(uuids(0), std::set<std::string>{"GPU-0000"});
   (void)sweep_on({&second});
   EXPECT_EQ(uuids(0), std::set<std::string>{"GPU-0001"});
-  // What is finished stands, wherever it was measured.
+  // Finished problems stay, whichever device measured them.
   EXPECT_EQ(sweep_on({&first}).measured, 0U);
 }
 

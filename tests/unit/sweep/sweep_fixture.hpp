@@ -16,7 +16,7 @@
 
 namespace tilewright::testing {
 
-/// Keeps what a sweep tells.
+/// Records a sweep's reports.
 class Listener : public SweepListener {
  public:
   void problem_started(const Problem& problem, std::size_t index, std::size_t of, std::size_t configs,
@@ -36,14 +36,14 @@ class Listener : public SweepListener {
 
   std::vector<std::string> started;
   std::vector<std::string> done;
-  /// As many, for other threads.
+  /// The size of `done`, for other threads.
   std::atomic<std::size_t> finished = 0;
   std::vector<std::string> notes;
   std::vector<Trial> trials;
   std::string best;
 };
 
-/// A folder with a cache, the op `twice`, and sweeps over it.
+/// A folder with a cache, the op `twice`, and functions to sweep it.
 class SweepFixture : public ::testing::Test {
  protected:
   SweepFixture() : catalogue({TILEWRIGHT_TEST_OPS}, TILEWRIGHT_TEST_KERNELS) {
@@ -84,7 +84,7 @@ class SweepFixture : public ::testing::Test {
     return open().winners(key(device, problem), request.mode);
   }
 
-  /// The stored trial of the config with a fault.
+  /// The stored trial of the config with this fault.
   [[nodiscard]] Trial trial_of(const Device& device, Fault fault) const {
     for (const Trial& trial : trials(device)) {
       if (trial.config.value_or("fault", 0) == static_cast<int>(fault)) return trial;
@@ -100,7 +100,7 @@ class SweepFixture : public ::testing::Test {
   Listener listener;
 };
 
-/// Configs of twice that are legal, and how many of these have a fault that ends them at their own trial.
+/// The number of legal configs of twice, and of those whose fault fails their own trial.
 inline constexpr std::size_t kConfigs = 12;
 inline constexpr std::size_t kFailing = 5;
 inline constexpr const char* kBest = "plain{fault=0,speed=3,static_dims=0}";

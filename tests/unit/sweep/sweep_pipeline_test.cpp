@@ -9,7 +9,7 @@
 namespace tilewright::testing {
 namespace {
 
-/// What is told, in one order, and a way to wait for it.
+/// Records reports in order, and waits for them.
 class Events : public Listener {
  public:
   void problem_started(const Problem& problem, std::size_t, std::size_t, std::size_t, std::size_t) override {
@@ -18,7 +18,7 @@ class Events : public Listener {
   void trial_done(const Problem& problem, const Trial&, bool) override { add("trial " + problem.key()); }
   void problem_done(const Problem& problem, const std::vector<Winner>&) override { add("done " + problem.key()); }
 
-  /// False when it did not come in time.
+  /// Returns false on timeout.
   bool wait_for(const std::string& event) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::seconds(20), [&] { return place(event) < events_.size(); });
@@ -50,7 +50,7 @@ class SweepPipeline : public SweepFixture {
  protected:
   SweepPipeline() { request.jobs = 1; }
 
-  /// The binaries of these shapes are in the cache, and no trial that counts.
+  /// Puts the binaries of these shapes into the cache, without valid trials.
   void compile(const std::string& shapes, const FakeOptions& options = {}) {
     use_shapes(shapes);
     FakeDevice device(options);
@@ -154,8 +154,8 @@ TEST_F(SweepPipeline, hands_everything_back_when_the_device_is_lost) {
 
 TEST_F(SweepPipeline, waits_less_than_the_compilers_take) {
   using namespace std::chrono_literals;
-  // The first shape compiles what serves all, each of the others three configs more; a look takes a quarter of a
-  // compile.
+  // The first shape compiles the shared binaries, each of the others three more; a look takes a quarter of a
+  // compilation.
   use_shapes("n=100,200,300,400,500,600");
   FakeDevice device;
   std::atomic<std::int64_t> compiling_ns = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configs that are left out since they cannot win: stored with the reason, counted, and tried where that is asked for.
+// Configs that are pruned since they cannot win: stored with the reason, counted, and tried on request.
 #include "tests/unit/sweep/sweep_fixture.hpp"
 #include "tuner/prune/verdict.hpp"
 
@@ -72,7 +72,7 @@ TEST_F(SweepPrune, tries_it_where_nothing_is_to_be_left_out_though_it_was_before
   EXPECT_EQ(summary.reused, kNarrowConfigs - 1);
   EXPECT_EQ(narrow(device).status, TrialStatus::ok);
   EXPECT_EQ(winners(device).at(0).trial.config.text(), kNarrow);
-  // Its time is known from then on.
+  // Then its time is known.
   request.prune = true;
   FakeDevice third(kGpu);
   EXPECT_EQ(sweep(third).pruned, 0U);

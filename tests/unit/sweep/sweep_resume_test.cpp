@@ -34,7 +34,7 @@ TEST_F(SweepResume, compiles_again_what_leads_and_has_no_binary) {
   (void)sweep(device);
   const std::vector<Trial> whole = trials(device);
   std::filesystem::remove(folder / "cache.db");
-  // As packs have them: what lost there is without its build. Here it leads.
+  // As in packs, where losing configs have no build. Here one leads.
   request.max_trials = 1;
   (void)sweep(device);
   const std::string& hash = request.definition->implementations.front().hash;
@@ -95,7 +95,7 @@ TEST_F(SweepResume, chooses_winners_when_only_they_were_missing) {
   EXPECT_EQ(winners(device).at(0).trial.config.text(), kBest);
 }
 
-// While the first one is at its fourth trial, another one goes over the same cache from its beginning to its end.
+// During the first sweep's fourth trial, another sweep of the same cache runs from begin to end.
 TEST_F(SweepResume, takes_what_another_sweep_has_stored_meanwhile) {
   FakeDevice device;
   SweepSummary inner;
@@ -121,8 +121,8 @@ TEST_F(SweepResume, takes_what_another_sweep_has_stored_meanwhile) {
   EXPECT_EQ(winners(device).at(0).trial.config.text(), kBest);
 }
 
-// A child process is killed at its k-th measurement, as by kill -9; the next one goes on. After each, the cache is
-// whole.
+// A child process ends at its k-th measurement as if by kill -9; the next one continues. After each, the cache is
+// intact.
 TEST_F(SweepResume, loses_at_most_the_trial_in_flight_when_it_is_killed) {
   use_shapes("n=100,200");
   std::size_t known = 0;

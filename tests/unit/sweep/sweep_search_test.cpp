@@ -11,7 +11,7 @@ class SweepSearch : public SweepFixture {
  protected:
   SweepSearch() { request.strategy = "race"; }
 
-  /// How many trials of the first problem were looked at how long.
+  /// The number of the first problem's trials by the length of their look.
   [[nodiscard]] std::map<LookLength, int> looks(const Device& device) const {
     std::map<LookLength, int> counts;
     for (const Trial& trial : trials(device)) {
@@ -31,7 +31,7 @@ TEST_F(SweepSearch, races_to_the_same_winner_with_fewer_rounds) {
   EXPECT_EQ(rows[0].strategy, "race");
   EXPECT_EQ(rows[0].trial.look, LookLength::final);
   EXPECT_EQ(rows[2].trial.config, request.definition->base);
-  // The base wholly, the two of speed 3 in the final, and the rest a round or two.
+  // The base gets a whole look, the two of speed 3 the final, and the others a round or two.
   const auto counts = looks(device);
   EXPECT_EQ(counts.at(LookLength::final), 2);
   EXPECT_EQ(counts.at(LookLength::whole), 1);
@@ -142,7 +142,7 @@ TEST_F(SweepSearch, walks_from_the_winner_of_the_problem_before) {
 TEST_F(SweepSearch, prefers_among_tied_configs_the_one_that_wins_nearby) {
   FakeDevice device;
   (void)sweep(device);
-  // As if the other of the two had won there: they take equally long.
+  // As if the other one of the two had won there; both take the same time.
   Winner other = winners(device).at(0);
   for (const Trial& trial : trials(device)) {
     if (trial.config.text() == "plain{fault=0,speed=3,static_dims=1}") other.trial = trial;
@@ -158,7 +158,7 @@ TEST_F(SweepSearch, prefers_among_tied_configs_the_one_that_wins_nearby) {
 TEST_F(SweepSearch, ends_at_an_interrupt_during_the_final_and_holds_it_the_next_time) {
   FakeDevice device;
   bool stop = false;
-  device.before_timing = [&] { stop = device.timed == 7; };  // of 6 configs that are right, none but finalists are left
+  device.before_timing = [&] { stop = device.timed == 7; };  // of 6 right configs only finalists are left
   EXPECT_TRUE(sweep(device, [&] { return stop; }).interrupted);
   EXPECT_TRUE(winners(device).empty());
   stop = false;

@@ -31,7 +31,7 @@ TEST_F(Sweep, makes_a_row_of_every_config_and_chooses_the_fastest_right_one) {
   EXPECT_EQ(rows[2].trial.config, request.definition->base);
   EXPECT_NEAR(*rows[0].base_ns / rows[0].trial.timing->median_ns, 3.0, 0.01);
   EXPECT_EQ(rows[0].strategy, "exhaustive");
-  EXPECT_EQ(listener.best, "plain{fault=6,speed=1,static_dims=0}");  // right until it was checked in place
+  EXPECT_EQ(listener.best, "plain{fault=6,speed=1,static_dims=0}");  // right until the check in place
   EXPECT_EQ(listener.done.size(), 1U);
 }
 
@@ -68,7 +68,7 @@ TEST_F(Sweep, compiles_each_binary_once_however_many_shapes_use_it) {
   FakeDevice device;
   use_shapes("n=100,200,300");
   const SweepSummary summary = sweep(device);
-  // Shared: three dynamic configs, six with a fault, the reference. For each shape: three with n a constant.
+  // Shared: three dynamic configs, six with a fault, the reference. For each shape: three with n specialised.
   EXPECT_EQ(summary.compiled, 3U + 6U + 1U + 3U * 3U);
   EXPECT_EQ(device.fake_compiler.compiles, static_cast<int>(summary.compiled));
   EXPECT_EQ(summary.measured, 3 * kConfigs);
@@ -188,7 +188,7 @@ TEST_F(Sweep, measures_the_copy_of_the_same_bytes_and_once_for_the_same_bytes) {
   EXPECT_NEAR(*ceiling->copy_op_ns, 4000, 8);
   EXPECT_NEAR(ceiling->best_ns(), 2500, 5);
 
-  // Nothing is measured, so there is nothing to compare with.
+  // Nothing is measured, so the ceiling is not needed.
   const int timed = device.timed;
   summary = sweep(device);
   EXPECT_EQ(summary.ceilings, 0U);
@@ -205,7 +205,7 @@ TEST_F(Sweep, measures_a_gpus_compute_rate_once) {
   EXPECT_EQ(summary.without_winner, 0U);
   const auto rate = open().compute_rate(device.facts().fingerprint());
   ASSERT_TRUE(rate.has_value());
-  // 800,000 operations in the 4 µs of every config without a speed of its own.
+  // 800,000 operations in 4 µs, the time of configs without a speed.
   EXPECT_NEAR(rate->flops_per_second, 800'000 / 4e-6, 2e-3 * 2e11);
   EXPECT_EQ(rate->gpu_uuid, device.gpu_uuid());
 
@@ -246,7 +246,7 @@ TEST_F(Sweep, measures_no_compute_rate_on_the_emulator_or_without_ceilings) {
 
 TEST_F(Sweep, bounds_the_input_sets_by_the_memory_there_is) {
   FakeDevice device({.gpu = true, .memory = std::size_t{8} << 20});
-  use_shapes("n=200000");  // 1.6 MB a set, and twice the L2 would be some sixty of them
+  use_shapes("n=200000");  // 1.6 MB a set: twice the L2 would take some sixty sets
   request.max_configs = 1;
   const SweepSummary summary = sweep(device);
   EXPECT_EQ(summary.problems, 1U);
@@ -259,7 +259,7 @@ TEST_F(Sweep, bounds_the_input_sets_by_the_memory_there_is) {
 }
 
 TEST_F(Sweep, makes_rounds_long_enough_although_one_launch_looks_slow) {
-  // 9 µs a launch and 100 µs a round: one launch alone looks as if ten made a millisecond.
+  // 9 µs a launch and 100 µs a round: from a single launch, ten seem to take a millisecond.
   FakeDevice device({.round_overhead_ns = 100'000});
   request.max_configs = 1;
   (void)sweep(device);
@@ -269,7 +269,7 @@ TEST_F(Sweep, makes_rounds_long_enough_although_one_launch_looks_slow) {
 TEST_F(Sweep, frees_the_memory_of_a_large_problem_before_the_next) {
   FakeDevice device({.gpu = true, .memory = std::size_t{32} << 20});
   device.fake_compiler.crashing_fails = true;
-  use_shapes("n=100000");  // 800 kB, of which more than one is too much at once
+  use_shapes("n=100000");  // 800 kB a set: memory has room for one
   (void)sweep(device);
   const std::size_t one = device.most_used;
   FakeDevice other({.gpu = true, .memory = std::size_t{32} << 20});
@@ -293,7 +293,7 @@ TEST_F(Sweep, marks_times_that_a_second_process_disturbs_and_goes_on) {
   };
   const SweepSummary summary = sweep(device);
   EXPECT_EQ(summary.without_winner, 0U);
-  // A time is between two readings, and one that is waited for is taken four times.
+  // A time lies between two readings; a time that is waited for is taken four times.
   EXPECT_LT(asked, 2 * 4 * device.timed) << "each is not waited for";
   EXPECT_NE(winners(device).at(0).trial.reason.find("disturbed by 1 other process on the GPU"), std::string::npos);
 }

@@ -170,7 +170,7 @@ TEST_F(Arguments, stand_where_a_config_asks_for_with_what_they_held) {
   EXPECT_THAT(set.damage(), HasSubstr("before the start of x: 2 bytes, the last 3 bytes before it"));
 }
 
-// x and y of Arguments with rows 8 and 12 elements longer than they need be.
+// x and y of Arguments with rows padded by 8 and 12 elements.
 class PitchedArguments : public Arguments {
  protected:
   PitchedArguments() {

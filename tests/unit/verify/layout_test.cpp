@@ -24,7 +24,7 @@ TEST(TensorLayout, knows_gaps_from_rows) {
   EXPECT_EQ(TensorLayout(0, {{3, 8}}).span(), 0);
 }
 
-/// What lies at each offset, element by element: its index, and -1 in a gap.
+/// The index of the element at each offset; -1 in a gap.
 std::vector<std::int64_t> places(std::int64_t cols, const std::vector<StrideStep>& steps, std::int64_t span) {
   std::vector<std::int64_t> found(static_cast<std::size_t>(span), -1);
   std::int64_t rows = 1;

@@ -33,7 +33,7 @@ class Names : public Scope {
 
 const std::vector<std::string> kIndex{"i", "j"};
 
-/// What the program says, after comparison with the formula itself at a few places.
+/// Expects the program to equal the formula at a few indices.
 void expect_same(const std::string& text) {
   const Formula formula = Formula::parse(text);
   Names names;
@@ -44,7 +44,7 @@ void expect_same(const std::string& text) {
       try {
         expected = formula.integer(names);
       } catch (const DefinitionError&) {
-        // It has no value there.
+        // The formula has no value there.
       }
       const utility::i64 indices[] = {names.i, names.j};
       const utility::MaybeNumber got = utility::run_program(program.data(), indices);

@@ -14,7 +14,7 @@ constexpr const char* kEntries[] = {
     "bad_reference", "samples",     "nan_left_out",     "empty_reference", "counts",        "counts_on",
     "aligned",       "pitched",     "pitched_reference"};
 
-// Every kernel has the same parameters, one of them absent from all problems; the references take doubles for y.
+// The kernels have the same parameters, one of them absent in all problems; the references take doubles as y.
 constexpr const char* kKernels = R"(
 template <class Config>
 __device__ void each(long long rows, long long cols, auto body) {
@@ -94,7 +94,7 @@ Argument tensor(const char* name, ArgRole role) {
   return made;
 }
 
-// On the emulator it is compiled in every test and run for a moment: the time to compile is what counts.
+// On the emulator each test compiles it and runs it briefly: the time to compile counts.
 CompileResult compile(const CompileRequest& request, Device& device) {
   if (!device.facts().is_cpu()) return device.compiler().compile(request);
   HostCompilerSettings quick = HostCompilerSettings::from_environment();

@@ -8,8 +8,8 @@
 #include "tuner/device/cpu_device.hpp"
 #include "tuner/verify/verify.hpp"
 
-/// y = 2·x over rows × cols, with a reference and kernels that go wrong in one way each, all in one binary: a test
-/// takes the one it wants by its entry. On the emulator unless a device is given.
+/// y = 2·x over rows × cols, with a reference and kernels that each go wrong in one way, all in one binary: a test
+/// picks one by its entry. On the emulator unless a device is given.
 namespace tilewright::testing {
 
 class TwiceOp {
@@ -17,9 +17,9 @@ class TwiceOp {
   explicit TwiceOp(DType dtype = DType::f32, std::int64_t rows = 7, std::int64_t cols = 33,
                    std::unique_ptr<Device> on = open_cpu_device());
 
-  /// From now on the rows of y lie so many elements apart in the samples: for `pitched`.
+  /// Sets the pitch of y in the samples, for the kernel `pitched`.
   void pitch_y(const char* elements);
-  /// One implementation whose kernel is `entry`.
+  /// Loads the implementation with the kernel `entry`.
   [[nodiscard]] std::unique_ptr<DeviceExecutable> load(const std::string& entry);
   /// Checks `entry` on fresh data.
   [[nodiscard]] Verdict check(const std::string& entry, ArgumentSet::Options options = {});

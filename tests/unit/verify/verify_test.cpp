@@ -157,7 +157,7 @@ TEST(Verify, a_sampled_reference_compares_the_elements_that_it_has) {
   TwiceOp op = sampled_op();
   EXPECT_EQ(op.check("good").reason, "");
   EXPECT_EQ(op.check("good", {.in_place = true}).reason, "");
-  // Of 231 elements it has those at 1, 9, 17, …; those off are at 1, 5, 9, 13, ….
+  // The sample of 231 elements has those at 1, 9, 17, …; wrong ones are at 1, 5, 9, 13, ….
   EXPECT_THAT(op.check("off_by_some").reason,
               MatchesRegex(R"(y\[0\]\[1\] is .*, expected .* \(29 of 29 sampled elements are off\))"));
   TwiceOp half = sampled_op(DType::bf16);

@@ -21,7 +21,7 @@ class DevicePools : public SweepFixture {
     use_shapes("n=100,200,300");
   }
 
-  /// Devices that do as `behaviour` says, one by one (device_worker.cpp).
+  /// Settings for devices scripted by `behaviour` (device_worker.cpp).
   DeviceProcess::Settings settings(const std::string& behaviour) {
     DeviceProcess::Settings made;
     made.command = {TILEWRIGHT_TEST_DEVICE_WORKER, marker().string(), behaviour};
@@ -32,7 +32,7 @@ class DevicePools : public SweepFixture {
     return made;
   }
   [[nodiscard]] std::filesystem::path marker() const { return folder / "marker"; }
-  /// From now on what is slow opens.
+  /// Lets the slow devices open.
   void open_the_slow() const { std::ofstream(marker()) << "x"; }
 
   SweepSummary sweep_on(DevicePool& pool) {

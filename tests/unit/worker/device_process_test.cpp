@@ -29,7 +29,7 @@ class DeviceProcesses : public SweepFixture {
   }
 
   FakeCompiler compiler;
-  /// Of the same facts as the worker's.
+  /// A device with the facts of the worker's.
   FakeDevice same{{.gpu = true}};
   std::vector<std::string> notes;
 };

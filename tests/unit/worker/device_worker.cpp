@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The worker process of device_process_test.cpp: a fictional GPU, and what goes wrong with its process, by its name.
+// The worker process of device_process_test.cpp: a fictional GPU, whose name selects the fault of its process.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -23,14 +23,14 @@ namespace {
 using namespace tilewright;
 using namespace tilewright::testing;
 
-/// True once for each file.
+/// True on the first call for each file.
 bool first_time(const std::string& path) {
   if (std::ifstream(path).good()) return false;
   std::ofstream(path) << "x";
   return true;
 }
 
-/// Of "cuda:0=gpu,cuda:1=closed" what stands for the device; else all of it. "auto" is cuda:0.
+/// The device's part of "cuda:0=gpu,cuda:1=closed", else the whole text. "auto" is cuda:0.
 std::string behaviour(const std::string& names, const std::string& device) {
   const std::string key = (device == "auto" ? "cuda:0" : device) + "=";
   const std::size_t at = names.find(key);
@@ -41,14 +41,14 @@ std::string behaviour(const std::string& names, const std::string& device) {
 
 int index_of(const std::string& device) { return device.starts_with("cuda:") ? std::stoi(device.substr(5)) : 0; }
 
-/// What a driver would tell of one of several.
+/// The sight of one of several devices.
 std::optional<DeviceSight> see(const std::string& names, const std::string& device) {
   if (behaviour(names, device) == names) return std::nullopt;
   const FakeDevice fake({.index = index_of(device), .gpu = true});
   return DeviceSight{fake.facts(), fake.gpu_uuid(), static_cast<int>(std::count(names.begin(), names.end(), '='))};
 }
 
-/// What a kernel that overruns its process could make of the channel.
+/// Sends garbage, as a process whose memory a kernel has overwritten.
 void garble(const std::string& name) {
   const Channel channel(::dup(STDIN_FILENO));
   const auto send = [](const auto& bytes) { (void)::send(STDIN_FILENO, &bytes, sizeof bytes, MSG_NOSIGNAL); };
@@ -67,7 +67,7 @@ std::unique_ptr<Device> open(const std::string& name, const std::string& marker,
   if (name == "dead") std::abort();
   if (name == "shot" && first_time(marker)) std::abort();
   if (name == "doomed" && std::ifstream(marker).good()) throw DeviceError("the GPU has fallen off the bus");
-  // What is doomed has a number of its own, since it is one of two.
+  // "doomed" has its own index, since it is one of two devices.
   auto device = std::make_unique<FakeDevice>(FakeOptions{.index = name == "doomed" ? 1 : index, .gpu = true});
   FakeDevice* const fake = device.get();
   fake->before_crash = [=] {
@@ -85,7 +85,7 @@ std::unique_ptr<Device> open(const std::string& name, const std::string& marker,
 
 }  // namespace
 
-// device_worker MARKER NAME DEVICE: a restart is asked for the device by the name that it gave itself.
+// device_worker MARKER NAME DEVICE: a restart opens the device by the name that it reported.
 int main(int, char** arguments) {
   end_with(STDIN_FILENO);
   const std::string names = arguments[2];

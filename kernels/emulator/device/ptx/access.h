@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Loads and stores of whole words, which must be aligned to their size as on the GPU; the launch ends with
-// the address and the place when one is not.
+// Loads and stores of whole words. As on the GPU, addresses must be aligned to the size; otherwise the launch ends with
+// a report of the address and the place.
 
 #include "device/bits.cuh"
 #include "emulator/abi.h"

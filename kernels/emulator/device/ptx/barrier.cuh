@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Takes the place of device/ptx/barrier.cuh.
+// Replaces device/ptx/barrier.cuh.
 
 #include "device/config.cuh"
 #include "emulator/builtins/keywords.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Takes the place of device/ptx/bulk_copy.cuh: what is copied to is poison until the copy lands. A load lands when a
-// wait on its mbarrier looks for the phase that is under way; a store at the wait for its group, reading its source
-// then, or at bulk_wait_read.
+// Replaces device/ptx/bulk_copy.cuh: the destination is poison until the copy lands. A load lands when a wait on its
+// mbarrier asks for the current phase. A store lands at the wait for its group; it reads its source then, or at
+// bulk_wait_read.
 
 #include "device/config.cuh"
 #include "emulator/builtins/keywords.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Takes the place of device/ptx/cache_policy.cuh: there is no L2 to advise.
+// Replaces device/ptx/cache_policy.cuh: policies have no meaning without an L2.
 
 #include "device/config.cuh"
 

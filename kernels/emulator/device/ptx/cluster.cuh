@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Takes the place of device/ptx/cluster.cuh. A block's shared memory becomes poison when its last thread exits, so that
-// a cluster that does not wait for its readers is found out.
+// Replaces device/ptx/cluster.cuh. A block's shared memory becomes poison when its last thread exits, which exposes a
+// cluster that does not wait for its readers.
 
 #include "emulator/device/ptx/access.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Takes the place of device/ptx/cp_async.cuh: the destination is poison from the call on, and a copy lands at the wait
-// that ends its group, which is also when the source is read.
+// Replaces device/ptx/cp_async.cuh: the destination is poison from the call on. The wait that ends a copy's group reads
+// the source and lands the copy.
 
 #include "emulator/device/ptx/access.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Takes the place of device/ptx/fence.cuh: one fiber runs at a time, so the compiler alone is told. A fence that is
-// missing in a kernel is not noticed here.
+// Replaces device/ptx/fence.cuh: one fiber runs at a time, so a compiler barrier suffices. The emulator does not detect
+// a kernel's missing fences.
 
 namespace tilewright::ptx {
 

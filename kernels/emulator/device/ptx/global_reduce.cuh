@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Takes the place of device/ptx/global_reduce.cuh: blocks that wait for each other are not modelled.
+// Replaces device/ptx/global_reduce.cuh: the emulator does not model blocks that wait for each other.
 
 #include "device/config.cuh"
 #include "emulator/device/ptx/unmodelled.h"

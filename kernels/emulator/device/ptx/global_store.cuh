@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Takes the place of device/ptx/global_store.cuh: hints change nothing, alignment is checked.
+// Replaces device/ptx/global_store.cuh: ignores hints, checks alignment.
 
 #include "emulator/device/ptx/access.h"
 

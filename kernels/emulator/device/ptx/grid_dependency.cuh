@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Takes the place of device/ptx/grid_dependency.cuh: launches follow one another whole.
+// Replaces device/ptx/grid_dependency.cuh: does nothing, since launches do not overlap.
 
 namespace tilewright::ptx {
 

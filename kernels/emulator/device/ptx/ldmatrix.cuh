@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Takes the place of device/ptx/ldmatrix.cuh: the last lane to arrive fills in everybody's registers.
+// Replaces device/ptx/ldmatrix.cuh: the last lane to arrive fills in all lanes' registers.
 
 #include "emulator/builtins/warp.h"
 #include "emulator/device/ptx/access.h"
@@ -27,7 +27,7 @@ void ldmatrix_combine(void* const* payloads, unsigned) {
         const int row = kTranspose ? across : lane / 4;
         const int column = kTranspose ? lane / 4 : across;
         const auto* source = static_cast<const LdmatrixLane*>(payloads[matrix * 8 + row]);
-        // A lane that is not there gave no address.
+        // An absent lane gave no address.
         u16 element = 0xffff;
         if (source != nullptr) element = static_cast<const u16*>(source->row)[column];
         packed |= static_cast<u32>(element) << (16 * half);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Takes the place of device/ptx/math.cuh, with the accurate functions: a kernel that is right with these may
-// still be too coarse on the GPU, which verifying there tells. Subnormal arguments and results become zero (.ftz).
+// Replaces device/ptx/math.cuh by accurate functions: a kernel that is right with these may be too coarse on the GPU,
+// which verification there detects. Subnormal arguments and results become zero (.ftz).
 
 #include "emulator/builtins/math.h"
 

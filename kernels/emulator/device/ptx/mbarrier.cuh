@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Takes the place of device/ptx/mbarrier.cuh. The mbarrier's state lies in its 8 bytes of shared memory, poison means
-// that nobody has initialised it. A try_wait waits as long as it takes: a phase that never ends is a deadlock.
+// Replaces device/ptx/mbarrier.cuh. The mbarrier's state lies in its 8 bytes of shared memory; poison means not
+// initialised. A try_wait waits without limit: a phase that does not end is a deadlock.
 
 #include "device/config.cuh"
 #include "emulator/builtins/keywords.h"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Takes the place of device/ptx/mbarrier_relaxed.cuh: an arrival like any other. That something should have been
-// ordered is not noticed here.
+// Replaces device/ptx/mbarrier_relaxed.cuh: arrives as any other arrival. The emulator does not detect missing order.
 
 #include "device/config.cuh"
 #include "emulator/builtins/keywords.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Takes the place of device/ptx/mma.cuh. The last lane to arrive gathers A, B and C from all, sums each element's
-// products in double, and rounds once: at least as exact as the hardware, whose order of summing is its own.
+// Replaces device/ptx/mma.cuh. The last lane to arrive gathers A, B and C, sums each element's products in double, and
+// rounds once: at least as exact as the hardware, whose order of summation is unspecified.
 
 #include "emulator/builtins/small_float.h"
 #include "emulator/builtins/warp.h"
@@ -19,7 +19,7 @@ struct MmaLane {
   const float* c;
 };
 
-// How elements lie in registers: kPerRegister of them, those with neighbouring k.
+// How a register holds elements: kPerRegister of them, with neighbouring k.
 template <class Format>
 struct Packed16 {
   enum : int { kPerRegister = 2 };
@@ -32,7 +32,7 @@ struct Tf32 {
   static double element(u32 bits, int) { return static_cast<double>(__builtin_bit_cast(float, bits & 0xffffe000u)); }
 };
 
-// k runs over two halves; each half has 4 * kPerRegister elements, one register of each of 4 lanes.
+// k has two halves of 4 * kPerRegister elements each: one register of each of 4 lanes.
 template <class Type>
 void mma_combine(void* const* payloads, unsigned) {
   constexpr int kPer = Type::kPerRegister;

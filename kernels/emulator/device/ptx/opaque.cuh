@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Takes the place of device/ptx/opaque.cuh: nothing is hidden.
+// Replaces device/ptx/opaque.cuh: hides nothing.
 
 namespace tilewright::ptx {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Takes the place of device/ptx/prefetch.cuh: there is no L2 to fetch into.
+// Replaces device/ptx/prefetch.cuh: does nothing, since there is no L2.
 
 namespace tilewright::ptx {
 

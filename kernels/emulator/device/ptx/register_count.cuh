@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Takes the place of device/ptx/register_count.cuh: there are always enough, but a count must be one that the GPU
-// takes.
+// Replaces device/ptx/register_count.cuh: does nothing but check that the GPU accepts the count.
 
 namespace tilewright::ptx {
 

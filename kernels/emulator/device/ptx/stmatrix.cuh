@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Takes the place of device/ptx/stmatrix.cuh: the last lane to arrive stores everybody's registers.
+// Replaces device/ptx/stmatrix.cuh: the last lane to arrive stores all lanes' registers.
 
 #include "emulator/builtins/warp.h"
 #include "emulator/device/ptx/access.h"
@@ -21,7 +21,7 @@ inline void stmatrix_combine(void* const* payloads, unsigned) {
     if (target == nullptr) continue;
     for (int column = 0; column < 8; ++column) {
       const auto* source = static_cast<const StmatrixLane*>(payloads[address % 8 * 4 + column / 2]);
-      // A lane that is not there gave no elements.
+      // An absent lane gave no elements.
       u16 element = 0xffff;
       if (source != nullptr) element = static_cast<u16>(source->from[address / 8] >> (column % 2 * 16));
       static_cast<u16*>(target->row)[column] = element;

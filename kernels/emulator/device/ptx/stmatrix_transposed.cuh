@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Takes the place of device/ptx/stmatrix_transposed.cuh: the last lane to arrive stores everybody's registers.
+// Replaces device/ptx/stmatrix_transposed.cuh: the last lane to arrive stores all lanes' registers.
 
 #include "emulator/builtins/warp.h"
 #include "emulator/device/ptx/access.h"
@@ -22,7 +22,7 @@ inline void stmatrix_transposed_combine(void* const* payloads, unsigned) {
     const int row = address % 8;
     for (int column = 0; column < 8; ++column) {
       const auto* source = static_cast<const TransposedStmatrixLane*>(payloads[column * 4 + row / 2]);
-      // A lane that is not there gave no elements.
+      // An absent lane gave no elements.
       u16 element = 0xffff;
       if (source != nullptr) element = static_cast<u16>(source->from[address / 8] >> (row % 2 * 16));
       static_cast<u16*>(target->row)[column] = element;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Takes the place of device/ptx/store_whole.cuh.
+// Replaces device/ptx/store_whole.cuh.
 
 #include "emulator/device/ptx/access.h"
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Takes the place of device/ptx/tensor_copy.cuh: what a tensor map says is known to the driver alone, and so it is not
-// modelled.
+// Replaces device/ptx/tensor_copy.cuh, which is not modelled: only the driver knows a tensor map's format.
 
 #include "device/config.cuh"
 #include "device/tensor_map.cuh"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Takes the place of device/ptx/tensor_prefetch.cuh, whose maps are not modelled (ptx/tensor_copy4.cuh).
+// Replaces device/ptx/tensor_prefetch.cuh, which is not modelled (ptx/tensor_copy4.cuh).
 
 #include "device/ptx/tensor_copy4.cuh"
 

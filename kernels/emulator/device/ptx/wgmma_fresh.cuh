@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Takes the place of device/ptx/wgmma_fresh.cuh, which is not modelled.
+// Replaces device/ptx/wgmma_fresh.cuh, which is not modelled.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

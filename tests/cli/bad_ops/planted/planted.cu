@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// y[i] = 2 * x[i], or a misdeed: planted.toml says which.
+// y[i] = 2 * x[i], or a fault (see planted.toml).
 
 #include "device/config.cuh"
 #include "device/shared.cuh"
@@ -26,7 +26,7 @@ struct Compile<Config, true> {
   static constexpr int value = Endless<10 * Config::fault, 0>::value;
 };
 
-// All of them are needed until the end.
+// All values are needed until the end.
 __device__ inline float many_registers(const float* x, long long n) {
   float held[160];
 #pragma unroll

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// y = relu(x + 2), an element a thread.
+// y = relu(x + 2), one element a thread.
 
 #include "device/config.cuh"
 #include "device/convert.cuh"

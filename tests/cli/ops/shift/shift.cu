@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// y[r][c] = act(x[r][c] + 1), a row a block at a time. Three of its four variants are wrong on purpose.
+// y[r][c] = act(x[r][c] + 1); a block handles one row at a time. Three of the four variants are wrong on purpose.
 
 #include "device/config.cuh"
 #include "device/convert.cuh"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// y[r][c] = x[r][c] + 1, a row a block at a time.
+// y[r][c] = x[r][c] + 1; a block handles one row at a time.
 
 #include "device/config.cuh"
 #include "device/convert.cuh"

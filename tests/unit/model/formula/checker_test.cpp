@@ -72,7 +72,7 @@ TEST(Checker, finds_the_size_of_a_dtype_that_does_not_exist) {
 }
 
 TEST(Checker, says_one_thing_once) {
-  // The unknown name makes the kinds of both comparisons unknown: nothing can be said of them.
+  // The unknown name makes the kinds of both comparisons unknown: they have no further mistakes.
   EXPECT_THAT(mistakes_in("(nothing == 'a') + (select(true, nothing, 1) == 'a')"),
               ElementsAre(HasSubstr("5:2: unknown"), HasSubstr("5:34: unknown")));
 }

@@ -8,7 +8,7 @@
 
 #include "cache/model/formula/formula.hpp"
 
-/// What the tests of formulas share: a scope made of pairs, and the one mistake of a formula.
+/// Common parts of tests of formulas: a scope from a map, and the only mistake of a formula.
 namespace tilewright::test {
 
 class MapScope : public Scope {
@@ -34,7 +34,7 @@ inline std::int64_t number(const std::string& text, std::map<std::string, Value>
   return Formula::parse(text).integer(MapScope(std::move(values)));
 }
 
-/// The only mistake that `action` throws as a DefinitionError.
+/// The only mistake in the DefinitionError that `action` throws.
 template <class Action>
 Diagnostic mistake_of(const Action& action) {
   try {
@@ -46,12 +46,12 @@ Diagnostic mistake_of(const Action& action) {
   throw std::logic_error("no mistake was found");
 }
 
-/// Of parsing `text`, which stands nowhere: columns count in the formula.
+/// The mistake of parsing `text` outside a file: columns count from the formula's begin.
 inline Diagnostic parse_mistake(const std::string& text) {
   return mistake_of([&] { (void)Formula::parse(text); });
 }
 
-/// Of evaluating `text`.
+/// The mistake of evaluating `text`.
 inline Diagnostic value_mistake(const std::string& text, std::map<std::string, Value> values = {}) {
   const Formula formula = Formula::parse(text);
   return mistake_of([&] { (void)formula.integer(MapScope(std::move(values))); });

@@ -13,7 +13,7 @@ using test::number;
 using test::parse_mistake;
 using ::testing::HasSubstr;
 
-/// Column and message in one line, for tables of cases.
+/// A mistake's column and message in one line.
 std::string mistake_in(const std::string& text) {
   const Diagnostic mistake = parse_mistake(text);
   return std::to_string(mistake.column) + ": " + mistake.message;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formulas made by chance, from a fixed seed: right ones against a 128-bit reference, and nonsense.
+// Random formulas from a fixed seed: valid ones against a 128-bit reference, and nonsense.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -11,12 +11,12 @@
 namespace tilewright {
 namespace {
 
-// Standard C++ has no 128-bit integer; this one is a test's reference only.
+// Standard C++ has no 128-bit integer; this extension serves only as the reference.
 __extension__ using Wide = __int128;
 
 struct Sample {
   std::string text;
-  /// Nothing: some part of it overflows 64 bits or divides by zero.
+  /// Unset if a part overflows 64 bits or divides by zero.
   std::optional<Wide> value;
 };
 
@@ -106,7 +106,7 @@ TEST(RandomFormulas, agree_with_arithmetic_of_128_bits_or_are_refused_where_64_d
       ASSERT_THROW((void)formula.integer(test::MapScope()), DefinitionError) << sample.text;
     }
   }
-  // Both outcomes were tried.
+  // Both outcomes occurred.
   EXPECT_GT(refused, kCount / 20);
   EXPECT_LT(refused, kCount * 19 / 20);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Never compiled: the tests' compiler hands the text on, and their device computes.
+// Not compiled: the fake compiler passes the text on, and the fake device computes.
 
 #include "device/config.cuh"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// y = x, never compiled: the tests' compiler hands the text on, and their device computes.
+// y = x. Not compiled: the fake compiler passes the text on, and the fake device computes.
 
 template <class Config>
 __global__ void narrow_plain(const typename Config::dtype* x, typename Config::dtype* y, long long n) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// y[b][t][h][d] = 2 · x[b][t][h][d], a thread an element, in one block.
+// y[b][t][h][d] = 2 · x[b][t][h][d], one thread an element, in one block.
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
@@ -34,7 +34,7 @@ __global__ void reorder_reference(const typename Config::dtype* x, double* y, lo
   }
 }
 
-// Every third element alone.
+// Writes each third element.
 template <class Config>
 __global__ void reorder_sampled(const typename Config::dtype* x, double* y, long long x_batch, long long x_token,
                                 long long x_head, long long y_batch, long long y_token, long long y_head, long long nb,
@@ -46,14 +46,14 @@ __global__ void reorder_sampled(const typename Config::dtype* x, double* y, long
   }
 }
 
-// One element, and one between the rows.
+// Writes one element, and one between the rows.
 template <class Config>
 __global__ void reorder_careless(const typename Config::dtype*, double* y, long long, long long, long long, long long,
                                  long long, long long, long long, long long, long long, long long nd) {
   y[0] = y[nd] = 0.0;
 }
 
-// None.
+// Writes nothing.
 template <class Config>
 __global__ void reorder_idle(const typename Config::dtype*, double*, long long, long long, long long, long long,
                              long long, long long, long long, long long, long long, long long) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// y[r][c] = x[r][c] · x[r][0], a block a row.
+// y[r][c] = x[r][c] · x[r][0], one block a row.
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
@@ -19,7 +19,7 @@ __global__ void rescale_rowwise(typename Config::dtype* x, typename Config::dtyp
     const float first = to_float(from[0]);
     __syncthreads();
     for (long long c = threadIdx.x; c < last; c += 32) {
-      // In place the first element is another by the time that the last one reads it.
+      // In place, the first element has changed before the last ones read it.
       const float factor = Config::fault == 6 && c >= 32 ? to_float(from[0]) : first;
       to[c] = from_float<T>(to_float(from[c]) * factor);
       if (Config::fault == 6) __syncwarp();
@@ -44,7 +44,7 @@ __global__ void rescale_reference(const typename Config::dtype* x, double* y, lo
   }
 }
 
-// Takes the rows of y for dense ones.
+// Treats the rows of y as dense.
 template <class Config>
 __global__ void rescale_careless(const typename Config::dtype* x, double* y, long long x_pitch, long long,
                                  long long rows, long long cols) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// z[i] = twice[order[i]] - x[order[i]] + the piece that i lies in + target[i], which is 0 where it is to be ignored.
+// z[i] = twice[order[i]] - x[order[i]] + the piece of i + target[i], which counts as 0 if it is to be ignored.
 
 template <class Real>
 __device__ Real settled(const float* x, const float* twice, const int* cuts, const int* order, const long long* target,

@@ -11,6 +11,6 @@ __global__ void twice_reference(const typename Config::dtype* x, double* y, long
   for (long long i = blockIdx.x * 256LL + threadIdx.x; i < n; i += 256LL * gridDim.x) y[i] = 2.0 * x[i];
 }
 
-// No reference: it writes nothing.
+// An invalid reference: it writes nothing.
 template <class Config>
 __global__ void twice_idle(const typename Config::dtype*, double*, long long) {}
