@@ -46,12 +46,15 @@ void DevicePool::open(Door& door, bool all) {
   DeviceProcess::Settings own = settings_;
   own.device = door.name;
   own.interrupted = [this] { return closing_ || (settings_.interrupted && settings_.interrupted()); };
-  own.seen = [&](const DeviceSight& sight) {
+  // A process that is started anew sees its device again. The other GPUs are begun once.
+  own.seen = [this, &door, begins_others = all](const DeviceSight& sight) mutable {
     const std::lock_guard lock(mutex_);
     if (closing_) return;
     door.sight = sight;
-    if (all) door.name = "cuda:0";
-    for (int i = 1; all && i < sight.gpus; ++i) begin(fmt::format("cuda:{}", i), false);
+    if (std::exchange(begins_others, false)) {
+      door.name = "cuda:0";
+      for (int i = 1; i < sight.gpus; ++i) begin(fmt::format("cuda:{}", i), false);
+    }
     changed_.notify_all();
   };
   try {

@@ -106,6 +106,14 @@ TEST_F(DevicePools, of_all_gpus_need_not_the_first_one) {
   EXPECT_EQ(pool.lost(), Names{"cuda:0 could not be opened: there is no such GPU"});
 }
 
+TEST_F(DevicePools, of_all_gpus_open_each_once_though_the_first_is_started_anew) {
+  DevicePool pool({"all"}, settings("cuda:0=shot,cuda:1=gpu"));
+  pool.wait_for_all();
+  std::multiset<std::string> names;
+  for (const TrialDevice* each : pool.state().open) names.insert(each->name());
+  EXPECT_EQ(names, (std::multiset<std::string>{"cuda:0", "cuda:1"}));
+}
+
 TEST_F(DevicePools, end_at_once_whatever_is_still_being_opened) {
   const auto start = std::chrono::steady_clock::now();
   { const DevicePool pool({"cuda:0", "cuda:1"}, settings("cuda:0=gpu,cuda:1=hung")); }
