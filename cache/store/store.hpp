@@ -110,6 +110,11 @@ class Store final : public WinnerSource {
   };
   /// In the order of their first trials. `op` empty: all ops.
   [[nodiscard]] std::vector<Tried> tried(const std::string& op = {}) const;
+  /// The problems of an interface with trials on a device in one mode, in the order in which they were stored.
+  [[nodiscard]] std::vector<Problem> problems_tried(const std::string& interface_hash,
+                                                    const std::string& device_fingerprint, MeasureMode mode) const;
+  /// The versions of a device's newest trial; nullopt if it has none.
+  [[nodiscard]] std::optional<Versions> newest_versions(const std::string& device_fingerprint) const;
   /// All trials (cache/store/history.hpp). `op` empty: all ops.
   [[nodiscard]] History history(const std::string& op = {}) const;
 

@@ -144,14 +144,15 @@ std::vector<Trial> Store::trials(const ProblemKey& key, const std::vector<std::s
 std::vector<Store::Tried> Store::tried(const std::string& op) const {
   return impl_->reading("list what was tried", [&, &database = impl_->database] {
     std::vector<Tried> all;
+    // Grouped first: a row that trials refer to is checked once, not once a trial.
     Query query = database.query(
-        "SELECT min(t.id), t.problem, t.device, t.mode, m.hash, s.op, s.dtype, s.attributes, p.dims, i.hash, "
-        "d.fingerprint FROM trials t JOIN configs c ON c.id = t.config JOIN implementations m ON m.id = "
-        "c.implementation "
-        "JOIN problems p ON p.id = t.problem JOIN specs s ON s.id = p.spec JOIN interfaces i ON i.id = s.interface "
-        "JOIN devices d ON d.id = t.device WHERE (?1 = '' OR s.op = ?1) AND p.intact AND s.intact AND i.intact AND "
-        "m.intact AND d.intact "
-        "GROUP BY t.problem, t.device, t.mode, c.implementation ORDER BY min(t.id)",
+        "SELECT t.first, t.problem, t.device, t.mode, m.hash, s.op, s.dtype, s.attributes, p.dims, i.hash, "
+        "d.fingerprint FROM (SELECT min(n.id) AS first, n.problem, n.device, n.mode, c.implementation FROM trials n "
+        "JOIN configs c ON c.id = n.config WHERE n.problem IN (SELECT o.id FROM problems o JOIN specs q ON "
+        "q.id = o.spec WHERE ?1 = '' OR q.op = ?1) GROUP BY n.problem, n.device, n.mode, c.implementation) t "
+        "JOIN implementations m ON m.id = t.implementation JOIN problems p ON p.id = t.problem "
+        "JOIN specs s ON s.id = p.spec JOIN interfaces i ON i.id = s.interface JOIN devices d ON d.id = t.device "
+        "WHERE p.intact AND s.intact AND i.intact AND m.intact AND d.intact ORDER BY t.first",
         op);
     std::map<std::tuple<std::int64_t, std::int64_t, std::string>, std::size_t> places;
     while (query.next()) {
@@ -165,6 +166,43 @@ std::vector<Store::Tried> Store::tried(const std::string& op) const {
       all[place->second].implementation_hashes.push_back(query.text(4));
     }
     return all;
+  });
+}
+
+std::vector<Problem> Store::problems_tried(const std::string& interface_hash, const std::string& device_fingerprint,
+                                           MeasureMode mode) const {
+  return impl_->reading("list what was tried", [&, &database = impl_->database] {
+    const auto snapshot = database.begin_read();
+    std::vector<Problem> problems;
+    const auto interface = ids::find_interface(database, interface_hash);
+    const auto device = ids::find_device(database, device_fingerprint);
+    if (!interface || !device) return problems;
+    // CROSS JOIN fixes the order: a look at the index of trials for each problem, none at the trials.
+    Query query = database.query(
+        "SELECT s.op, s.dtype, s.attributes, p.dims FROM specs s CROSS JOIN problems p ON p.spec = s.id "
+        "WHERE s.interface = ? AND EXISTS (SELECT 1 FROM trials t WHERE t.problem = p.id AND t.device = ? AND "
+        "t.mode = ?) AND s.intact AND p.intact ORDER BY p.id",
+        *interface, *device, name(mode));
+    while (query.next()) {
+      problems.push_back({decode_spec(query.text(0), query.text(1), query.text(2)), decode_dims(query.text(3))});
+    }
+    return problems;
+  });
+}
+
+std::optional<Versions> Store::newest_versions(const std::string& device_fingerprint) const {
+  return impl_->reading("read the newest versions", [&, &database = impl_->database]() -> std::optional<Versions> {
+    const auto snapshot = database.begin_read();
+    const auto device = ids::find_device(database, device_fingerprint);
+    if (!device) return std::nullopt;
+    // Sorted first: LIMIT -1 keeps SQLite from checking each trial before.
+    Query query = database.query(
+        "SELECT v.driver, v.compiler, v.tilewright FROM (SELECT id FROM trials WHERE device = ? "
+        "ORDER BY measured_at DESC, id DESC LIMIT -1) n CROSS JOIN trials t ON t.id = n.id "
+        "CROSS JOIN versions v ON v.id = t.versions WHERE t.intact AND v.intact LIMIT 1",
+        *device);
+    if (!query.next()) return std::nullopt;
+    return Versions{query.small(0), query.text(1), query.text(2)};
   });
 }
 

@@ -17,6 +17,7 @@
 #include "cache/base/temporary_folder.hpp"
 #include "cache/base/units.hpp"
 #include "cache/base/version.hpp"
+#include "cache/store/history.hpp"
 #include "tuner/app/stored_devices.hpp"
 #include "tuner/report/sources.hpp"
 #include "tuner/sweep/forecast.hpp"
@@ -94,16 +95,7 @@ std::vector<Model> models_of(const Work& work, const Store& store, Listener& lis
 /// The versions that would compile and measure now. A device that is not here is assumed to have the driver of its
 /// newest trial; without a compiler here, the compiler of that trial is assumed, too.
 Versions versions_of(const Work& work, const Listener& listener, const Store& store, const Model& model) {
-  Versions newest;
-  std::int64_t moment = -1;
-  for (const Store::Tried& tried : store.tried()) {
-    if (tried.key.device_fingerprint != model.facts.fingerprint()) continue;
-    for (const Trial& trial : store.trials(tried.key, tried.implementation_hashes, tried.mode)) {
-      if (trial.measured_at < moment) continue;
-      moment = trial.measured_at;
-      newest = trial.versions;
-    }
-  }
+  const Versions newest = store.newest_versions(model.facts.fingerprint()).value_or(Versions());
   Versions versions{model.driver.value_or(newest.driver), newest.compiler, version()};
   try {
     versions.compiler = open_compiler(work, model.facts.is_cpu(), listener)->version();
@@ -221,15 +213,18 @@ void add_notes(Table& table, const std::vector<Line>& lines) {
 /// Forecasts the problems of one op on one device model.
 class DryRun {
  public:
-  DryRun(const SweepRequest& request, Store& store, const Model& model, const Versions& versions)
-      : request_(request), store_(store), fingerprint_(model.facts.fingerprint()), compiler_(versions.compiler) {
+  DryRun(const SweepRequest& request, Store& store, const Model& model, const Versions& versions, const Paces& paces)
+      : request_(request),
+        store_(store),
+        fingerprint_(model.facts.fingerprint()),
+        compiler_(versions.compiler),
+        pace_(paces.of(request.definition->interface.op)) {
     static_cast<SearchOptions&>(setting_) = request;
     setting_.facts = model.facts;
     setting_.store = &store;
     setting_.trial.mode = request.mode;
     setting_.trial.versions = versions;
     setting_.only = &request.only;
-    pace_ = pace_of(store, request.definition->interface.op, fingerprint_);
   }
 
   Line line(const Problem& problem) {
@@ -274,17 +269,19 @@ std::optional<Table> forecast(const SweepProblems& asked, Listener& listener) {
   Glance glance(cache_path(asked.place));
   const std::vector<Model> models = models_of(asked.tuning.work, glance.store(), listener);
   if (models.empty()) return std::nullopt;
+  const History history = glance.store().history();
   std::vector<Line> lines;
   bool of_other_ops = false;
   for (const Model& model : models) {
     const bool emulator = model.facts.is_cpu();
     const Versions versions = versions_of(asked.tuning.work, listener, glance.store(), model);
+    const Paces paces(history, model.facts.fingerprint());
     for (const OpProblems& op : problems_by_op(asked, catalogue, emulator)) {
       request.definition = op.definition;
       request.problems = op.problems;
       request.max_configs = asked.tuning.max_configs.value_or(usual_max_configs(emulator));
       if (!asked.config.empty()) consider_one(asked.config, request);
-      DryRun run(request, glance.store(), model, versions);
+      DryRun run(request, glance.store(), model, versions, paces);
       std::set<std::string> told;
       std::size_t planned = 0;
       for (const Problem& problem : request.problems) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "cache/store/history.hpp"
 #include "tuner/prune/verdict.hpp"
 #include "tuner/sweep/builder.hpp"
 
@@ -16,8 +15,8 @@ constexpr std::size_t kTelling = 10;
 
 double mean(double sum, std::size_t count) { return sum / static_cast<double>(count); }
 
-/// Uses only the trials of one device.
-Pace pace_in(const History& history, const std::string& fingerprint) {
+/// What trials of one device tell of their sweeps.
+struct Tally {
   struct Span {
     std::int64_t first = std::numeric_limits<std::int64_t>::max();
     std::int64_t last = 0;
@@ -27,10 +26,8 @@ Pace pace_in(const History& history, const std::string& fingerprint) {
   std::set<std::int64_t> builds;
   double worked = 0;
   std::size_t clocked = 0;
-  for (const History::TrialOf& trial : history.trials) {
-    const auto device = history.devices.find(trial.device);
-    if (device == history.devices.end() || device->second.fingerprint() != fingerprint) continue;
-    if (trial.status == TrialStatus::pruned) continue;
+
+  void add(const History::TrialOf& trial) {
     if (trial.build != 0) builds.insert(trial.build);
     if (trial.phases.began_us != 0) {
       worked += static_cast<double>(trial.phases.set_up_us + trial.phases.verify_us + trial.phases.measure_us) / 1e6;
@@ -41,24 +38,27 @@ Pace pace_in(const History& history, const std::string& fingerprint) {
     span.last = std::max(span.last, trial.measured_at);
     ++span.trials;
   }
-  Pace pace;
-  double compiled = 0;
-  for (const std::int64_t build : builds) compiled += history.builds.at(build).milliseconds / 1e3;
-  if (!builds.empty() && compiled > 0) pace.compile_seconds = mean(compiled, builds.size());
-  if (clocked > 0) {
-    pace.trial_seconds = mean(worked, clocked);
+
+  [[nodiscard]] Pace pace(const History& history) const {
+    Pace pace;
+    double compiled = 0;
+    for (const std::int64_t build : builds) compiled += history.builds.at(build).milliseconds / 1e3;
+    if (!builds.empty() && compiled > 0) pace.compile_seconds = mean(compiled, builds.size());
+    if (clocked > 0) {
+      pace.trial_seconds = mean(worked, clocked);
+      return pace;
+    }
+    double seconds = 0;
+    std::size_t steps = 0;
+    for (const auto& [sweep, span] : spans) {
+      if (sweep == 0 || span.trials < kTelling) continue;
+      seconds += static_cast<double>(span.last - span.first);
+      steps += span.trials - 1;
+    }
+    if (steps > 0 && seconds > 0) pace.trial_seconds = mean(seconds, steps);
     return pace;
   }
-  double seconds = 0;
-  std::size_t steps = 0;
-  for (const auto& [sweep, span] : spans) {
-    if (sweep == 0 || span.trials < kTelling) continue;
-    seconds += static_cast<double>(span.last - span.first);
-    steps += span.trials - 1;
-  }
-  if (steps > 0 && seconds > 0) pace.trial_seconds = mean(seconds, steps);
-  return pace;
-}
+};
 
 }  // namespace
 
@@ -108,12 +108,24 @@ Forecast forecast_problem(const SweepSetting& setting, const OpDefinition& defin
   return ProblemRun(setting, definition, problem).forecast(compiler);
 }
 
-Pace pace_of(const Store& store, const std::string& op, const std::string& fingerprint) {
-  Pace pace = pace_in(store.history(op), fingerprint);
-  if (pace.trial_seconds) return pace;
-  pace = pace_in(store.history(), fingerprint);
-  pace.of_other_ops = true;
-  return pace;
+Paces::Paces(const History& history, const std::string& fingerprint) {
+  std::map<std::string, Tally> by_op;
+  Tally all;
+  for (const History::TrialOf& trial : history.trials) {
+    const auto device = history.devices.find(trial.device);
+    if (device == history.devices.end() || device->second.fingerprint() != fingerprint) continue;
+    if (trial.status == TrialStatus::pruned) continue;
+    by_op[history.specs.at(history.problems.at(trial.problem).spec).spec.op].add(trial);
+    all.add(trial);
+  }
+  for (const auto& [op, tally] : by_op) by_op_.emplace(op, tally.pace(history));
+  all_ = all.pace(history);
+  all_.of_other_ops = true;
+}
+
+Pace Paces::of(const std::string& op) const {
+  const auto own = by_op_.find(op);
+  return own != by_op_.end() && own->second.trial_seconds ? own->second : all_;
 }
 
 std::optional<double> seconds_for(const Pace& pace, std::size_t binaries, std::size_t configs, int jobs) {

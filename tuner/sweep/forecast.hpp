@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cache/store/history.hpp"
 #include "cache/store/store.hpp"
 #include "tuner/sweep/problem_run.hpp"
 
@@ -47,7 +48,7 @@ struct Forecast {
 [[nodiscard]] Forecast forecast_problem(const SweepSetting& setting, const OpDefinition& definition,
                                         const Problem& problem, const std::string& compiler);
 
-/// The pace of a device's earlier sweeps, from trials and builds of the op, or of all ops if the op has none.
+/// The pace of a device's earlier sweeps.
 struct Pace {
   /// Per binary, and per config; nullopt if no trial tells.
   std::optional<double> compile_seconds;
@@ -55,7 +56,18 @@ struct Pace {
   /// Whether these are the figures of all ops.
   bool of_other_ops = false;
 };
-[[nodiscard]] Pace pace_of(const Store& store, const std::string& op, const std::string& fingerprint);
+
+/// The paces of a device's earlier sweeps by op, from all trials and builds.
+class Paces {
+ public:
+  Paces(const History& history, const std::string& fingerprint);
+  /// The pace of the op, or of all ops if no trial of the op tells.
+  [[nodiscard]] Pace of(const std::string& op) const;
+
+ private:
+  std::map<std::string, Pace> by_op_;
+  Pace all_;
+};
 
 /// Seconds for these binaries and configs, compiled by `jobs` while others are tried; nullopt if the pace is unknown.
 [[nodiscard]] std::optional<double> seconds_for(const Pace& pace, std::size_t binaries, std::size_t configs, int jobs);

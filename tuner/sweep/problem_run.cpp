@@ -120,13 +120,9 @@ void ProblemRun::count_known() {
 
 Neighbours ProblemRun::shapes_nearby() const {
   Neighbours known;
-  for (const Store::Tried& tried : setting_.store->tried(definition_.interface.op)) {
-    const ProblemKey& key = tried.key;
-    if (key.interface_hash != key_.interface_hash || key.device_fingerprint != key_.device_fingerprint ||
-        tried.mode != setting_.trial.mode || key.problem == problem_) {
-      continue;
-    }
-    known.push_back({key.problem, {}, std::nullopt});
+  for (Problem& tried :
+       setting_.store->problems_tried(key_.interface_hash, key_.device_fingerprint, setting_.trial.mode)) {
+    if (tried != problem_) known.push_back({std::move(tried), {}, std::nullopt});
   }
   known = nearest(std::move(known), problem_, kNeighbours);
   for (Neighbour& neighbour : known) {

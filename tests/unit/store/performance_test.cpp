@@ -87,6 +87,17 @@ TEST_F(PerformanceTest, matching_takes_well_under_a_millisecond_and_a_few_among_
   EXPECT_LT(none / kAsked, 1.0 * kSlower);
 }
 
+// A sweep asks before each of its problems.
+TEST_F(PerformanceTest, what_was_tried_of_an_op_is_listed_in_a_tenth_of_a_second) {
+  const Store store(path(), {StoreAccess::read});
+  const ProblemKey key = nth(0);
+  std::size_t found = 0;
+  const double took = milliseconds(
+      [&] { found = store.problems_tried(key.interface_hash, key.device_fingerprint, MeasureMode::cold).size(); });
+  EXPECT_EQ(found, kWinners);
+  EXPECT_LT(took, 100.0 * kSlower);
+}
+
 TEST_F(PerformanceTest, opening_and_one_answer_fit_into_a_query_of_20_ms) {
   double best = 1e9;
   for (int i = 0; i < 5; ++i) {

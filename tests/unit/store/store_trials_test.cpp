@@ -276,5 +276,43 @@ TEST_F(StoreTrials, compute_rates_of_different_units_are_apart) {
   EXPECT_EQ(rates[1].measured_at, 7);
 }
 
+TEST_F(StoreTrials, of_a_device_and_mode_tell_which_problems_of_an_interface_were_tried) {
+  for (const std::int64_t cols : {200, 100})
+    store.put_trial(softmax_key(8, cols), "impl-1", full_trial(onchip_config(4)));
+  store.put_trial(softmax_key(8, 100), "impl-1", full_trial(onchip_config(8)));
+  store.put_trial(softmax_key(8, 300, a100()), "impl-1", full_trial(onchip_config(4)));
+  Trial hot = full_trial(onchip_config(4));
+  hot.mode = MeasureMode::hot;
+  store.put_trial(softmax_key(8, 400), "impl-1", hot);
+  const auto tried = [&](const DeviceFacts& device, MeasureMode mode) {
+    return store.problems_tried(key.interface_hash, device.fingerprint(), mode);
+  };
+  EXPECT_THAT(tried(h200(), MeasureMode::cold), testing::ElementsAre(softmax_problem(8, 200), softmax_problem(8, 100)));
+  EXPECT_THAT(tried(a100(), MeasureMode::cold), testing::ElementsAre(softmax_problem(8, 300)));
+  EXPECT_THAT(tried(h200(), MeasureMode::hot), testing::ElementsAre(softmax_problem(8, 400)));
+  EXPECT_THAT(tried(h200(), MeasureMode::events), testing::IsEmpty());
+  EXPECT_THAT(tried(emulator_facts(), MeasureMode::cold), testing::IsEmpty());
+  EXPECT_THAT(store.problems_tried(gemm_interface().hash(), h200().fingerprint(), MeasureMode::cold),
+              testing::IsEmpty());
+  EXPECT_THAT(store.problems_tried("unknown", h200().fingerprint(), MeasureMode::cold), testing::IsEmpty());
+}
+
+TEST_F(StoreTrials, tell_the_versions_of_the_newest_one_of_a_device) {
+  EXPECT_FALSE(store.newest_versions(h200().fingerprint()).has_value());
+  // The newest was not put last.
+  for (const int driver : {12'000, 13'010, 13'000}) {
+    Trial trial = full_trial(onchip_config(4));
+    trial.versions.driver = driver;
+    trial.measured_at = driver;
+    store.put_trial(key, "impl-1", trial);
+  }
+  Trial other = full_trial(onchip_config(4));
+  other.versions.driver = 14'000;
+  store.put_trial(softmax_key(8, 100, a100()), "impl-1", other);
+  EXPECT_EQ(store.newest_versions(h200().fingerprint())->driver, 13'010);
+  EXPECT_EQ(store.newest_versions(a100().fingerprint())->driver, 14'000);
+  EXPECT_FALSE(store.newest_versions(gh200_slice().fingerprint()).has_value());
+}
+
 }  // namespace
 }  // namespace tilewright

@@ -85,7 +85,7 @@ TEST_F(ForecastTest, of_builds_is_empty_where_the_compiler_is_not_known) {
 }
 
 TEST_F(SweepFixture, has_no_pace_before_anything_was_tried) {
-  const Pace pace = pace_of(open(), "op", "cpu");
+  const Pace pace = Paces(open().history(), "cpu").of("op");
   EXPECT_FALSE(pace.trial_seconds.has_value());
   EXPECT_FALSE(seconds_for(pace, 1, 1, 1).has_value());
   EXPECT_EQ(seconds_for(pace, 0, 0, 1), 0);
@@ -104,13 +104,14 @@ TEST(Pace, makes_of_binaries_and_configs_the_longer_of_the_two_times) {
 TEST_F(SweepFixture, tells_its_pace_by_what_its_trials_took) {
   FakeDevice device;
   (void)sweep(device);
-  const Pace pace = pace_of(open(), "twice", "cpu");
+  const Paces paces(open().history(), "cpu");
+  const Pace pace = paces.of("twice");
   ASSERT_TRUE(pace.trial_seconds.has_value());
   EXPECT_GT(*pace.trial_seconds, 0);
   EXPECT_LT(*pace.trial_seconds, 10);
   EXPECT_NEAR(pace.compile_seconds.value(), 0.001, 1e-6);
   EXPECT_FALSE(pace.of_other_ops);
-  EXPECT_TRUE(pace_of(open(), "another", "cpu").of_other_ops);
+  EXPECT_TRUE(paces.of("another").of_other_ops);
 }
 
 }  // namespace
