@@ -6,12 +6,16 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cctype>
+#include <exception>
 #include <fstream>
+#include <future>
 #include <memory>
 #include <optional>
 #include <set>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "cache/base/draft.hpp"
@@ -28,6 +32,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kHashDigits = 64;
+/// Compressing a large part takes up to a GiB.
+constexpr std::size_t kMostThreads = 8;
 
 /// The digits at the end of a pack's name; empty if there are none.
 std::string hash_in_name(const fs::path& pack) {
@@ -38,16 +44,21 @@ std::string hash_in_name(const fs::path& pack) {
   return all ? digits : std::string();
 }
 
+/// A part of a cache, and the begin of its packs' names.
+struct NamedPart {
+  std::string name;
+  PackPart part;
+};
+
+/// Writes the packs of one part. Writers of different parts may work at once.
 class PackWriter {
  public:
-  PackWriter(const fs::path& folder, const std::function<void(const PackFile&)>& written, std::uintmax_t most)
-      : folder_(folder), written_(written), most_(most), work_("write packs") {}
-
-  [[nodiscard]] fs::path source() const { return work_.path() / "source.db"; }
-  [[nodiscard]] std::vector<PackFile> done() && { return std::move(done_); }
+  PackWriter(const fs::path& source, const fs::path& folder, std::uintmax_t most)
+      : source_(source), folder_(folder), most_(most), work_("write packs") {}
 
   /// Writes one pack, or several of about the same size if one would be too large.
-  void write(const std::string& name, const PackPart& part) {
+  void write(const NamedPart& whole) {
+    const auto& [name, part] = whole;
     const auto [packed, counts] = pack(part);
     const std::uintmax_t size = fs::file_size(packed);
     const std::size_t problems = part.problems.size();
@@ -56,11 +67,13 @@ class PackWriter {
     const std::size_t parts = std::min<std::size_t>((size + aimed - 1) / aimed, problems);
     for (std::size_t i = 0; i < parts; ++i) {
       const auto at = [&](std::size_t n) { return part.problems.begin() + static_cast<std::ptrdiff_t>(n); };
-      PackPart some = part;
-      some.problems.assign(at(problems * i / parts), at(problems * (i + 1) / parts));
-      write(fmt::format("{}-{}", name, i + 1), some);
+      NamedPart some{fmt::format("{}-{}", name, i + 1), part};
+      some.part.problems.assign(at(problems * i / parts), at(problems * (i + 1) / parts));
+      write(some);
     }
   }
+
+  [[nodiscard]] std::vector<PackFile> done() && { return std::move(done_); }
 
  private:
   std::pair<fs::path, Store::Counts> pack(const PackPart& part) {
@@ -70,7 +83,7 @@ class PackWriter {
     Store::Counts counts;
     {
       Store store(cache);
-      WholeFile::take_part(store, source(), part);
+      WholeFile::take_part(store, source_, part);
       counts = store.counts();
     }
     write_columns(cache, columns);
@@ -92,16 +105,27 @@ class PackWriter {
         throw CacheError(fmt::format("cannot write {}: {}", file.path.string(), why_not_written(file.path, error)));
       }
     }
-    if (written_) written_(file);
     done_.push_back(std::move(file));
   }
 
+  const fs::path& source_;
   const fs::path& folder_;
-  const std::function<void(const PackFile&)>& written_;
   std::uintmax_t most_;
   TemporaryFolder work_;
   std::vector<PackFile> done_;
 };
+
+/// The parts of the ops that the filter takes: by implementation and dtype, the models of each op, and the devices.
+std::vector<NamedPart> parts_of(const Store& source, const WinnerSelection& filter) {
+  std::vector<NamedPart> parts;
+  for (const std::string& op : source.ops()) {
+    if (!filter.ops.empty() && std::ranges::find(filter.ops, op) == filter.ops.end()) continue;
+    for (auto& [name, part] : WholeFile::parts_of(source, op)) parts.push_back({name, std::move(part)});
+    parts.push_back({op + "-models", {.problems = {}, .models_of = op}});
+  }
+  parts.push_back({"devices", {.problems = {}, .devices = true}});
+  return parts;
+}
 
 }  // namespace
 
@@ -133,17 +157,37 @@ std::vector<PackFile> write_packs(const Store& from, const fs::path& folder, con
   if (error) {
     throw CacheError(fmt::format("cannot write packs into {}: {}", folder.string(), error.message()));
   }
-  PackWriter writer(folder, written, most);
-  WholeFile::copy(from, writer.source());
-  const Store source(writer.source(), {.access = StoreAccess::read});
+  const TemporaryFolder work("write packs");
+  const fs::path copy = work.path() / "source.db";
+  WholeFile::copy(from, copy);
+  const Store source(copy, {.access = StoreAccess::read});
   source.check();
-  for (const std::string& op : source.ops()) {
-    if (!filter.ops.empty() && std::ranges::find(filter.ops, op) == filter.ops.end()) continue;
-    for (auto& [name, part] : WholeFile::parts_of(source, op)) writer.write(name, part);
-    writer.write(op + "-models", {.problems = {}, .models_of = op});
+  const std::vector<NamedPart> parts = parts_of(source, filter);
+  std::vector<std::promise<std::vector<PackFile>>> promises(parts.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work_on = [&] {
+    for (std::size_t i = next++; i < parts.size(); i = next++) {
+      try {
+        PackWriter writer(copy, folder, most);
+        writer.write(parts[i]);
+        promises[i].set_value(std::move(writer).done());
+      } catch (...) {
+        promises[i].set_exception(std::current_exception());
+        next = parts.size();
+      }
+    }
+  };
+  std::vector<std::jthread> threads;
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  while (threads.size() < std::min({cores, kMostThreads, parts.size()})) threads.emplace_back(work_on);
+  std::vector<PackFile> done;
+  for (auto& promise : promises) {
+    for (PackFile& file : promise.get_future().get()) {
+      if (written) written(file);
+      done.push_back(std::move(file));
+    }
   }
-  writer.write("devices", {.problems = {}, .devices = true});
-  return std::move(writer).done();
+  return done;
 }
 
 std::vector<OpCounts> Folding::fold(const fs::path& pack) {

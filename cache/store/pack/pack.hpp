@@ -15,8 +15,7 @@
 
 /// Packs: what sweeps learned about one implementation of an op in one dtype, as immutable files that are folded into a
 /// cache. A pack is the columns of a cache with plain binaries (cache/store/columns.hpp) in one zstd frame. Its name
-/// ends in the SHA-256 of the file, as in `softmax-bf16-onchip-<64 digits>.pack`. Free functions; each call on one
-/// thread.
+/// ends in the SHA-256 of the file, as in `softmax-bf16-onchip-<64 digits>.pack`. Free functions.
 namespace tilewright {
 
 inline constexpr std::string_view kPackSuffix = ".pack";
@@ -34,7 +33,8 @@ struct PackFile {
 
 /// Writes all trials of the implementations that are in use or serve, under the newest interface of each op, into packs
 /// of at most `most` bytes in `folder`. Existing packs stay. Each op's models go into one pack, all ceilings and rates
-/// into another. Calls `written` for each pack. Throws CacheError if a file cannot be written; earlier packs stay.
+/// into another. Several threads compress; the caller's calls `written` for each pack, in order. Throws CacheError if a
+/// file cannot be written; packs that are complete stay.
 std::vector<PackFile> write_packs(const Store& from, const std::filesystem::path& folder, const WinnerSelection& filter,
                                   const std::function<void(const PackFile&)>& written,
                                   std::uintmax_t most = kMostPackBytes);
