@@ -106,8 +106,8 @@ class FlatJson {
     return result;
   }
 
-  /// The character behind a backslash. `at` moves to the last digit of \u. The library writes UTF-8 unescaped: it escapes
-  /// quotes, backslashes and control characters alone.
+  /// The character behind a backslash. `at` moves to the last digit of \u. The library escapes quotes, backslashes and
+  /// control characters alone, and writes UTF-8 as it is.
   static char unescape(std::string_view json, std::size_t& at) {
     switch (json[at]) {
       case 'n':
