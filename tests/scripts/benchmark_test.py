@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import shlex
+import sqlite3
 import sys
 import tempfile
 import unittest
@@ -436,6 +437,37 @@ class Measuring(unittest.TestCase):
             self.assertEqual(benchmark.main(["rows", "gemm", "--out", folder, "--commit", "c0ffee"]), 1)
             self.assertEqual([path.name for path in pathlib.Path(folder).glob("*.json")], ["rows.json"])
         self.assertIn("no figures of gemm", said.getvalue())
+
+    def test_on_several_gpus_run_beside_each_other_and_those_that_time_the_host_alone(self):
+        # Notes when it began and ended, and where; `decode` fails.
+        stub = """
+import os, pathlib, sys, time
+part, words = sys.argv[1], dict(word.split("=", 1) for word in sys.argv[2:] if "=" in word)
+began = time.monotonic()
+assert pathlib.Path(words["--cache"]).read_bytes().startswith(b"SQLite format 3"), words
+assert "--brief" in sys.argv and words["--commit"] == "abc", sys.argv
+time.sleep(0.5)
+(pathlib.Path(words["--out"]) / part).write_text(f"{began} {time.monotonic()} {os.environ['CUDA_VISIBLE_DEVICES']}")
+sys.exit(part == "decode")
+"""
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            (folder / "stub.py").write_text(stub, encoding="utf-8")
+            (folder / "tilewright").write_text("", encoding="utf-8")
+            with contextlib.closing(sqlite3.connect(folder / "c.db")) as cache:
+                cache.execute("CREATE TABLE a (b)")
+            options = benchmark.parse(["launch", "rows", "gemm", "decode", "--gpus", "2", "--brief", "--out", name,
+                                       "--cache", str(folder / "c.db"), "--program", str(folder / "tilewright"),
+                                       "--commit", "abc"])
+            with mock.patch.object(benchmark, "SELF", folder / "stub.py"), \
+                    mock.patch.dict(os.environ, {"CUDA_VISIBLE_DEVICES": "3,5,7"}), \
+                    contextlib.redirect_stderr(io.StringIO()) as said:
+                self.assertEqual(benchmark.deal(options), 1)
+            made = {part: (folder / part).read_text(encoding="utf-8").split() for part in options.parts}
+        self.assertIn("no figures of decode;", said.getvalue())
+        self.assertEqual({made["rows"][2], made["gemm"][2]}, {"3", "5"})
+        self.assertLess(float(made["gemm"][0]), float(made["rows"][1]), "beside each other")
+        self.assertGreater(float(made["launch"][0]), max(float(made[part][1]) for part in ("rows", "gemm", "decode")))
 
     def test_of_cells_go_on_from_a_folder_of_their_own(self):
         with tempfile.TemporaryDirectory() as folder, \
