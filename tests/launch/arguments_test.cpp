@@ -137,7 +137,7 @@ TEST(FlatJson, reads_text_numbers_words_and_what_is_nested) {
 }
 
 TEST(FlatJson, reads_control_characters_as_the_library_escapes_them) {
-  const FlatJson json(R"({"a":"\u001b[1m\r\b\f\u007F.","b":"\u","c":"\u001)");
+  const FlatJson json(R"({"a":"\u001b[1m\r\b\f\u007F.","b":"\u","c":"\u001"})");
   EXPECT_EQ(json.text("a"), "\x1b[1m\r\b\f\x7f.");
   EXPECT_EQ(json.text("b"), std::string(1, '\0')) << "cut off";
   EXPECT_EQ(json.text("c"), "\1") << "cut off";
