@@ -42,7 +42,7 @@ ExitCode run(const Arguments& arguments, Console& console) {
 Verb cache_verb() {
   Verb verb;
   verb.name = "cache";
-  verb.summary = "Show what takes the space of the cache, or remove unneeded data";
+  verb.summary = "Show the disk use of the cache, or remove unneeded data";
   verb.usage = "info|gc [OPTION...]";
   verb.description = {
       "info prints rows, damaged rows and bytes of each table, and binaries by op.",

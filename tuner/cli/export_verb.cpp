@@ -175,7 +175,7 @@ Verb export_verb() {
       "A bundle is smaller and is checked whole when it is opened: winners and binaries in one read-only file, for "
       "applications alone. A header is for programs that read no files at run time: the tuned shapes of one GPU as "
       "constant data, with a constexpr lookup. It serves no other shapes, so it has no spares (tilewright prepare).",
-      "--cover exports few configs: of all that were measured wholly, the fewest that serve each tuned shape within a "
+      "--cover exports few configs: of the wholly measured ones, the fewest that serve each tuned shape within a "
       "factor of its best, and the bases. It reports whether fewer are proven not to suffice. It works best after a "
       "sweep with --strategy exhaustive.",
       "For other programs, to FILE or to standard output (-): --csv and --jsonl write all trials with reasons of "
