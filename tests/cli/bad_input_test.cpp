@@ -115,7 +115,7 @@ TEST_F(BadInputToSweep, with_dims_that_no_implementation_serves_tells_which_cons
     EXPECT_EQ(served.code, 0) << served.err;
     const Outcome refused = run_on_ops({verb, "picky", "rows=2", "cols=77"});
     EXPECT_EQ(refused.code, 1);
-    EXPECT_TRUE(contains(refused.out + refused.err, "nothing stored can serve it: rowwise{"))
+    EXPECT_TRUE(contains(refused.out + refused.err, "no stored config can serve it: rowwise{"))
         << refused.out << refused.err;
     EXPECT_TRUE(contains(refused.out + refused.err, ": constraint `cols != 77` is false (cols=77)"))
         << refused.out << refused.err;

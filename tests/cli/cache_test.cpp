@@ -15,7 +15,7 @@ TEST_F(CacheVerb, tells_what_takes_the_space) {
   EXPECT_EQ(tables[1]["rows"][0]["op"], "demo");
   EXPECT_EQ(tables[1]["rows"][0]["problems"], 2);
   const Outcome text = run({"cache", "info", "--cache", cache()});
-  EXPECT_TRUE(contains(text.out, "Binaries that serve take")) << text.out;
+  EXPECT_TRUE(contains(text.out, "Serving binaries take")) << text.out;
 }
 
 TEST_F(CacheVerb, takes_out_what_serves_nothing_and_the_sweep_goes_on) {

@@ -33,7 +33,7 @@ TEST_F(Devices, that_are_several_end_soon_after_an_interrupt) {
 
 TEST_F(Devices, that_cannot_be_swept_together_are_refused_before_anything_is_opened) {
   const std::vector<std::pair<std::vector<std::string>, const char*>> slips{
-      {{"--device", "cpu", "--devices", "cpu"}, "one of them says where to measure"},
+      {{"--device", "cpu", "--devices", "cpu"}, "--device and --devices exclude each other"},
       {{"--devices", "cpu,cuda:0"}, "the emulator and GPUs"},
       {{"--devices", "cuda:1,cuda,cuda:0"}, "names cuda:0 twice"},
       {{"--devices", "all,cuda:1"}, "all stands alone"},
@@ -57,11 +57,11 @@ TEST_F(Devices, under_load_may_have_another_winner_and_both_are_told) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_TRUE(contains(outcome.out, "sustained")) << outcome.out;
   const Outcome shown = run_on_ops({"show", "shift", "rows=2", "cols=33"});
-  EXPECT_TRUE(contains(shown.out, "served is the fastest in sustained; under load:")) << shown.out;
+  EXPECT_TRUE(contains(shown.out, "served: the fastest in sustained; under load:")) << shown.out;
 
   EXPECT_EQ(run_on_ops(kSweep).code, 0);
   EXPECT_TRUE(
-      contains(run_on_ops({"show", "shift", "rows=2", "cols=33"}).out, "served is the fastest in burst; under load:"));
+      contains(run_on_ops({"show", "shift", "rows=2", "cols=33"}).out, "served: the fastest in burst; under load:"));
   words.back() = "sustaned";
   const Outcome slip = run_on_ops(words);
   EXPECT_EQ(slip.code, 2);

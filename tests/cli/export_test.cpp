@@ -90,7 +90,7 @@ TEST_F(ExportVerb, takes_the_problems_asked_for_in_the_words_of_other_verbs) {
 TEST_F(ExportVerb, tells_what_stays_behind_and_how_to_take_it_along) {
   use_swept_cache();
   const Outcome outcome = run_here({"export", "-o", out()});
-  EXPECT_TRUE(contains(outcome.out, "stay behind, failed ones included: --trials, --csv and --jsonl take them"))
+  EXPECT_TRUE(contains(outcome.out, "stay behind, failed ones included: --trials, --csv and --jsonl write them"))
       << outcome.out;
   EXPECT_FALSE(contains(run({"export", "--csv", "-", "--cache", out()}).out, "compile_failed"));
   const Outcome part = run_here({"export", "-o", out(), "--force", "demo", "rows=2"});
@@ -114,12 +114,12 @@ TEST_F(ExportVerb, says_what_is_wrong_with_the_problems_asked_for) {
     EXPECT_TRUE(contains(outcome.err, what)) << outcome.err;
     EXPECT_FALSE(fs::exists(out()));
   };
-  says({"dtype=f32", "demo"}, "'dtype=f32' stands before the op that it is of: write OP dtype=f32", 2);
+  says({"dtype=f32", "demo"}, "'dtype=f32' stands before its op: write OP dtype=f32", 2);
   says({"demo", "dtpe=f32"}, "demo has no dim or attribute 'dtpe'; did you mean 'dtype'?", 2);
   says({"demo", "dtype=f23"}, "did you mean 'f32'?", 2);
   says({"demo", "rows=two"}, "dim 'rows' is 'two', which is not a whole number", 2);
   says({"demo", "rows=1", "rows=2"}, "'rows' is given twice", 2);
-  says({"demo[dtype=f32"}, "nothing closes", 2);
+  says({"demo[dtype=f32"}, "has an unclosed", 2);
   says({"demo", "rows=999"}, "no such winner to export", 1);
 }
 

@@ -9,8 +9,10 @@ namespace {
 
 using Help = CliTest;
 
-const std::vector<std::string> kVerbs{"sweep",  "query", "table",  "fusion", "regret", "prepare", "list",       "show",
-                                      "verify", "bench", "report", "export", "import", "doctor",  "completion", "help"};
+const std::vector<std::string> kVerbs{"sweep",   "query",  "table",  "summary", "fusion",     "gate",   "regret",
+                                      "prepare", "list",   "show",   "new",     "check",      "verify", "bench",
+                                      "report",  "export", "import", "pin",     "cache",      "key",    "publish",
+                                      "promote", "pull",   "serve",  "doctor",  "completion", "help"};
 
 TEST_F(Help, is_the_very_text_of_the_document) {
   std::ifstream file(TILEWRIGHT_CLI_DOCUMENT);

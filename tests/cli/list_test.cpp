@@ -64,7 +64,7 @@ TEST_F(ListVerb, of_ops_needs_no_cache_that_can_be_used) {
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     const auto json = nlohmann::json::parse(outcome.out, nullptr, false);
     EXPECT_TRUE(row_of(json, "softmax")["problems_tuned"].is_null()) << json;
-    EXPECT_TRUE(contains(json["notes"].dump(), "What is tuned is not known")) << json["notes"];
+    EXPECT_TRUE(contains(json["notes"].dump(), "The tuned problems are not known")) << json["notes"];
     const Outcome fusion = run({"fusion", "swiglu", "rows=5", "cols=64"}, options);
     EXPECT_EQ(fusion.code, 0) << fusion.err;
     EXPECT_TRUE(contains(fusion.err, "By bytes alone: ")) << fusion.err;

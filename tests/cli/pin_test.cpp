@@ -51,7 +51,7 @@ TEST_F(PinVerb, tells_of_a_pin_that_gives_way_and_who_asks_for_times_of_none) {
   }
   const std::string told = served()["notes"].dump();
   EXPECT_TRUE(contains(told, "it was good once, and gives way: it has no binary that can serve it")) << told;
-  EXPECT_TRUE(contains(json_of({"regret", "shift"})["notes"].dump(), "The pins and bans of shift play no part"));
+  EXPECT_TRUE(contains(json_of({"regret", "shift"})["notes"].dump(), "The pins and bans of shift do not count here"));
   EXPECT_TRUE(contains(json_of({"prepare", "shift", "--configs", "1"})["notes"].dump(), "The pins and bans of shift"));
 }
 
@@ -65,7 +65,7 @@ TEST_F(PinVerb, says_what_is_wrong_and_what_to_type) {
   refused({"pin", problem_, "--reason", "x"}, "--config CONFIG");
   refused({"pin", problem_, "--config", winner_, "--reason", "a\x1b[31m"}, "control characters");
   refused({"pin", problem_, "--config", "none{a=1}", "--reason", "x"}, "has never tried none{a=1}");
-  refused({"pin", problem_, "--config", winner_, "--remove"}, "nothing was decided of");
+  refused({"pin", problem_, "--config", winner_, "--remove"}, "there is no pin or ban of");
   refused({"pin", "--config", winner_}, "name the op");
   EXPECT_TRUE(json_of({"pin"})["rows"].empty()) << "nothing of it was kept";
 }

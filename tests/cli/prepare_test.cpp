@@ -170,7 +170,7 @@ TEST_F(Prepare, compiles_for_the_dtype_and_attributes_that_are_named_alone) {
   EXPECT_TRUE(contains(dims.err, "leave out rows=8")) << dims.err;
   const Outcome none = run_on_ops({"prepare", "shift", "dtype=bf16"});
   EXPECT_EQ(none.code, 1);
-  EXPECT_TRUE(contains(none.err, "no winner of shift with what is named")) << none.err;
+  EXPECT_TRUE(contains(none.err, "no winner of shift with these dtypes and attributes")) << none.err;
   const Outcome unknown = run_on_ops({"prepare", "shift", "actt=none"});
   EXPECT_EQ(unknown.code, 2);
   EXPECT_TRUE(contains(unknown.err, "'act'")) << unknown.err;
@@ -239,7 +239,7 @@ TEST_F(Prepare, spares_of_gemm_are_right_where_they_serve) {
     EXPECT_TRUE(answer[unknown].is_null()) << unknown << " of what nobody timed: " << answer;
   }
   const Outcome told = run(show);
-  EXPECT_TRUE(contains(told.out, "nobody has timed what serves it")) << told.out << told.err;
+  EXPECT_TRUE(contains(told.out, "the served config is untimed")) << told.out << told.err;
   EXPECT_FALSE(contains(told.out, "1970")) << told.out;
   const Outcome measured =
       run({"regret", "gemm", "m=40,7", "n=64", "k=36", "--measure", "--device", "cpu", "--each", "--max-configs", "2",

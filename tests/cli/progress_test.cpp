@@ -54,7 +54,7 @@ TEST_F(InTerminal, is_one_block_that_goes_when_the_sweep_is_interrupted) {
   EXPECT_EQ(count_of(screen, "/400 problems, "), 1U) << screen;
   EXPECT_TRUE(contains(screen, "shift[dtype=f32,act=none]{rows=")) << screen;
   terminal.press("C-c");
-  ASSERT_TRUE(terminal.wait_for("Interrupted: what was measured is stored")) << terminal.screen();
+  ASSERT_TRUE(terminal.wait_for("Interrupted: all measured trials are stored")) << terminal.screen();
   EXPECT_TRUE(terminal.is_sane()) << terminal.screen();
   EXPECT_EQ(count_of(terminal.screen(true), "/400 problems, "), 0U) << terminal.screen(true);
 }

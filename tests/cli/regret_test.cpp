@@ -122,7 +122,7 @@ TEST_F(RegretVerb, draws_shapes_that_share_a_dim_where_there_are_no_others_and_s
     EXPECT_TRUE(contains(problem, "rows=3,")) << problem;
     EXPECT_FALSE(contains(problem, "cols=33}") || contains(problem, "cols=90}")) << problem << " is tuned";
   }
-  EXPECT_TRUE(contains(drawn.out, "3 of 3 drawn shapes share a dim with one of the op that is tuned.")) << drawn.out;
+  EXPECT_TRUE(contains(drawn.out, "3 of 3 drawn shapes share a dim with a tuned shape of the op.")) << drawn.out;
 }
 
 TEST_F(RegretVerb, draws_no_shape_with_more_bytes_or_flops_than_any_that_is_tuned) {
@@ -151,7 +151,7 @@ TEST_F(RegretVerb, judges_named_shapes_tuned_or_not) {
   EXPECT_FALSE(rows[1]["loss"].is_null());
   const Outcome unmeasured = on_lapse({"regret", "lapse", "rows=3", "cols=60"});
   EXPECT_EQ(unmeasured.code, 1);
-  EXPECT_TRUE(contains(unmeasured.out, "--measure judges shapes not tuned")) << unmeasured.out;
+  EXPECT_TRUE(contains(unmeasured.out, "--measure judges untuned ones")) << unmeasured.out;
 }
 
 TEST_F(RegretVerb, judges_the_shapes_of_a_file) {

@@ -139,7 +139,7 @@ TEST_F(ShowVerb, tells_what_was_served_first_over_time) {
   EXPECT_TRUE(contains(run_on_ops(words).out, "the latest first"));
   const Outcome none = run_on_ops({"show", "shift", "rows=2", "cols=34", "--history"});
   EXPECT_EQ(none.code, 1);
-  EXPECT_TRUE(contains(none.err, "nothing was ever served")) << none.err;
+  EXPECT_TRUE(contains(none.err, "itself never had a winner")) << none.err;
 }
 
 TEST_F(ShowVerb, says_when_the_evidence_is_of_another_shape) {
@@ -191,7 +191,7 @@ TEST_F(ShowVerb, advises_a_shape_that_does_when_it_is_typed) {
   const std::string config = "rowwise{width=32}";
   const Outcome refused = run_on_ops({"show", "picky", "rows=2", "cols=77", "--config", config, "--arch", "cpu"});
   EXPECT_EQ(refused.code, 2);
-  const std::string advice = "Name a shape that it can, such as ";
+  const std::string advice = "Name a shape that it can serve, such as ";
   const std::size_t at = refused.err.find(advice);
   ASSERT_NE(at, std::string::npos) << refused.err;
   std::istringstream typed(refused.err.substr(at + advice.size()));

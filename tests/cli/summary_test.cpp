@@ -52,12 +52,14 @@ TEST_F(Summary, counts_what_is_no_config_for_the_problem_and_so_do_show_and_tabl
   // Three variants are legal for one of two widths only.
   EXPECT_EQ(json_of(again()).at("summary").at("forbidden"), 3);
   const std::string shown = run_on_ops({"show", "shift", "rows=2", "cols=33"}).out;
-  EXPECT_TRUE(contains(shown,
-                       "3 more of the space are no configs for this problem here: 3 constraint `variant == 0 or width "
-                       "== 64`"))
+  EXPECT_TRUE(
+      contains(shown,
+               "3 more points of the space are no configs for this problem here: 3 constraint `variant == 0 or width "
+               "== 64`"))
       << shown;
   const nlohmann::json table = json_of({"table", "shift", "--all", "--device", "cpu"});
-  EXPECT_TRUE(contains(table.at("notes").dump(), "3 more of the space are no configs there")) << table.at("notes");
+  EXPECT_TRUE(contains(table.at("notes").dump(), "3 more points of the space are no configs there"))
+      << table.at("notes");
 }
 
 }  // namespace

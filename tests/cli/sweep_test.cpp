@@ -147,16 +147,17 @@ TEST_F(SweepVerb, tunes_types_attributes_and_shapes_as_products) {
                       "shift[dtype=f32,act=none]{rows=1,cols=5}", "shift[dtype=f32,act=none]{rows=2,cols=5}"}));
   // The same run measured a copy of the same bytes.
   for (const auto& row : json["rows"]) EXPECT_GT(row["share_of_ceiling"].get<double>(), 0);
-  EXPECT_TRUE(contains(json["notes"].dump(), "at most 1 was considered, and ")) << json["notes"];
+  EXPECT_TRUE(contains(json["notes"].dump(), "At most 1 of each problem's configs was considered, and "))
+      << json["notes"];
 }
 
 TEST_F(SweepVerb, says_of_how_many_problems_a_bound_left_configs_untried) {
   use_swept_cache();
   const std::vector<std::string> words = kSweep + std::vector<std::string>{"rows=1,2", "cols=7", "--quiet"};
-  const std::string left = "Of 2 problems the bound of time or trials left configs untried";
+  const std::string left = "A limit of time or trials left configs of 2 problems untried";
   const Outcome bounded = run_on_ops(words + std::vector<std::string>{"--max-trials", "2", "--strategy", "random"});
   EXPECT_TRUE(contains(bounded.out, left)) << bounded.out;
-  EXPECT_FALSE(contains(run_on_ops(words).out, "left configs untried"));
+  EXPECT_FALSE(contains(run_on_ops(words).out, "left configs of"));
 }
 
 TEST_F(SweepVerb, stops_within_two_seconds_of_an_interrupt_and_keeps_what_it_has) {
@@ -178,7 +179,7 @@ TEST_F(SweepVerb, stops_within_two_seconds_of_an_interrupt_and_keeps_what_it_has
   EXPECT_EQ(outcome.code, 3) << outcome.err;
   EXPECT_GT(outcome.after_interrupt.count(), 0) << outcome.err;
   EXPECT_LT(outcome.after_interrupt, under_load(std::chrono::seconds(2)));
-  EXPECT_TRUE(contains(outcome.out, "Interrupted: what was measured is stored")) << outcome.out;
+  EXPECT_TRUE(contains(outcome.out, "Interrupted: all measured trials are stored")) << outcome.out;
   EXPECT_NO_THROW(Store(cache(), {.access = StoreAccess::read}).check());
 }
 

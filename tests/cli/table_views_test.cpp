@@ -116,10 +116,10 @@ TEST_F(TableViews, where_tells_the_column_of_a_mistake) {
 }
 
 TEST_F(TableViews, of_no_row_says_so_and_fails) {
-  finds_nothing({"--where", "rows>100"}, "None of 4 rows fits --where 'rows>100'.");
-  finds_nothing({"rows=999"}, "No winner fits");
-  finds_nothing({"--all", "rows=999"}, "Nothing was tried that fits");
-  finds_nothing({"--by", "vec", "rows=999"}, "Nothing was tried that fits");
+  finds_nothing({"--where", "rows>100"}, "None of 4 rows matches --where 'rows>100'.");
+  finds_nothing({"rows=999"}, "No winner matches");
+  finds_nothing({"--all", "rows=999"}, "No tried config matches");
+  finds_nothing({"--by", "vec", "rows=999"}, "No tried config matches");
 }
 
 TEST_F(TableViews, sorts_and_chooses_columns) {

@@ -53,7 +53,7 @@ TEST_F(Gates, other_addresses_than_this_machine_need_tokens_and_a_proxy) {
 TEST_F(Gates, one_cache_has_one_service_and_any_number_that_only_read) {
   const RunningService first(settings);
   settings.port = 0;
-  EXPECT_TRUE(contains(refusal(), "another service has the cache")) << refusal();
+  EXPECT_TRUE(contains(refusal(), "another service uses the cache")) << refusal();
   EXPECT_TRUE(contains(refusal(), "--read-only")) << refusal();
   settings.read_only = true;
   const RunningService second(settings);

@@ -63,10 +63,9 @@ Table table_by_kind(const CacheInfo& info) {
       space.log_bytes == 0
           ? ""
           : fmt::format(" The log beside the file has {}.", show_bytes(static_cast<double>(space.log_bytes)))));
-  table.notes.push_back(fmt::format("Binaries that serve take {}, others {}, learned models {}.",
-                                    show_bytes(static_cast<double>(space.serving_bytes)),
-                                    show_bytes(static_cast<double>(space.other_bytes)),
-                                    show_bytes(static_cast<double>(space.model_bytes))));
+  table.notes.push_back(fmt::format(
+      "Serving binaries take {}, others {}, learned models {}.", show_bytes(static_cast<double>(space.serving_bytes)),
+      show_bytes(static_cast<double>(space.other_bytes)), show_bytes(static_cast<double>(space.model_bytes))));
   return table;
 }
 
@@ -79,7 +78,7 @@ Table table_by_op(const CacheInfo& info) {
       {column("trials", "trials"), [](const OpSpace& op) { return Cell(op.trials); }},
       {column("winners", "winners"), [](const OpSpace& op) { return Cell(op.winners); }},
       {column("binary_bytes", "binaries", Unit::bytes), [](const OpSpace& op) { return Cell(op.binary_bytes); }},
-      {column("serving_binary_bytes", "that serve", Unit::bytes),
+      {column("serving_binary_bytes", "serving", Unit::bytes),
        [](const OpSpace& op) { return Cell(op.serving_bytes); }}};
   fill(table, sources, info.space.ops);
   return table;
@@ -113,12 +112,12 @@ std::vector<Table> tables_of(const CacheInfo& info, const Place& place) {
   std::vector<Table> tables{table_by_kind(info), table_by_op(info)};
   const bool is_damaged = std::ranges::any_of(info.space.tables, [](const TableSpace& t) { return t.damaged > 0; });
   if (is_damaged) {
-    tables.front().advice.push_back({"Damaged rows serve nothing. Take them out, then sweep what they were of:",
+    tables.front().advice.push_back({"Damaged rows serve nothing. Remove them, then sweep their problems:",
                                      {"tilewright cache gc --damaged" + cache_option(place)}});
   }
   if (info.space.other_bytes + info.space.free_bytes > info.space.file_bytes / kFreeShare) {
     tables.front().advice.push_back(
-        {"See what could be taken out:", {"tilewright cache gc --dry-run" + cache_option(place)}});
+        {"See what can be removed:", {"tilewright cache gc --dry-run" + cache_option(place)}});
   }
   return tables;
 }
@@ -149,7 +148,7 @@ CollectResult collect(const CollectRequest& request) {
 
 Table table_of(const CollectResult& result) {
   Table table;
-  table.title = result.dry_run ? "Would be taken out" : "Taken out";
+  table.title = result.dry_run ? "Would be removed" : "Removed";
   const std::vector<Source<Garbage>> sources{
       {column("what", "what"), [](const Garbage& each) { return Cell(each.what); }},
       {column("rows", "rows"), [](const Garbage& each) { return Cell(each.rows); }},
@@ -158,15 +157,16 @@ Table table_of(const CollectResult& result) {
   fill(table, sources, result.garbage);
   table.summary = {{"file_bytes_before", result.bytes_before}, {"file_bytes_after", result.bytes_after}};
   const auto size = [](std::int64_t bytes) { return show_bytes(static_cast<double>(bytes)); };
-  if (result.garbage.empty()) table.notes.emplace_back("Nothing: all that is there is needed.");
+  if (result.garbage.empty()) table.notes.emplace_back("Nothing: the cache needs all of it.");
   if (result.bytes_after < result.bytes_before) {
     table.notes.push_back(
         fmt::format("The file had {} and has {}.", size(result.bytes_before), size(result.bytes_after)));
   } else if (!result.garbage.empty() && !result.dry_run && result.not_smaller.empty()) {
-    table.notes.emplace_back("The file is as large as before; the next sweeps fill the room.");
+    table.notes.emplace_back("The file is as large as before; the next sweeps fill the free space.");
   }
   if (!result.not_smaller.empty()) {
-    table.notes.push_back("The file did not become smaller, the next sweeps fill the room: " + result.not_smaller);
+    table.notes.push_back("The file did not become smaller; the next sweeps fill the free space: " +
+                          result.not_smaller);
   }
   return table;
 }

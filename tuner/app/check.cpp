@@ -140,20 +140,20 @@ class Checking {
     }
     if (needs_gpu_ > 0) {
       table_.notes.push_back(fmt::format(
-          "{} of these {} a GPU: the emulator does not model what they use. Where there is one: tilewright verify {}{}",
+          "{} of these {} a GPU: the emulator lacks the features that they use. On a machine "
+          "with one: tilewright verify {}{}",
           needs_gpu_, needs_gpu_ == 1 ? "needs" : "need", definition_.interface.op, ops_options(request_.place)));
     }
     if (wrong_ == 0 && !listener_.cancelled()) {
-      table_.notes.push_back(
-          fmt::format("The definition is right, and so is what was tried. Next: tilewright sweep {}{}",
-                      definition_.interface.op, ops_options(request_.place)));
+      table_.notes.push_back(fmt::format("The definition and the tried configs are right. Next: tilewright sweep {}{}",
+                                         definition_.interface.op, ops_options(request_.place)));
     }
     if (wrong_ > 0) {
-      table_.notes.push_back(
-          fmt::format("Of {} {} went wrong: mend it, and check again.", counted(table_.rows.size(), "config"), wrong_));
+      table_.notes.push_back(fmt::format("{1} of {0} went wrong: mend it, and check again.",
+                                         counted(table_.rows.size(), "config"), wrong_));
     }
     if (wrong_ == 0 && needs_gpu_ == 0) table_.columns.back().shown = Shown::programs;
-    if (listener_.cancelled()) table_.notes.emplace_back("Interrupted: what is missing was not checked.");
+    if (listener_.cancelled()) table_.notes.emplace_back("Interrupted: the missing configs were not checked.");
     return {std::move(table_), wrong_, listener_.cancelled()};
   }
 

@@ -42,7 +42,7 @@ void add_winners(const Store& cache, const OpDefinition& definition, const Wante
        cache.list_winners({.op = interface.op, .fingerprint = fingerprint, .mode = mode, .role = WinnerRole::best})) {
     if (row.interface_hash != hash || !wanted(row.problem)) continue;
     if (!is_known(definition, row.winner.trial.config)) {
-      notes.push_back(fmt::format("{}: its winner {} is no config of the op any more.", row.problem.key(),
+      notes.push_back(fmt::format("{}: its winner {} is no longer a config of the op.", row.problem.key(),
                                   row.winner.trial.config.text()));
       continue;
     }
@@ -57,7 +57,7 @@ ChosenProblem named_problem(const OpDefinition& definition, const ProblemWords& 
   if (cache == nullptr) return chosen;
   chosen.winner = cache->winner_of({chosen.problem, definition.interface.hash(), fingerprint}, mode, WinnerRole::best);
   if (chosen.winner && !is_known(definition, chosen.winner->winner.trial.config)) {
-    notes.push_back(fmt::format("{}: its winner {} is no config of the op any more.", chosen.problem.key(),
+    notes.push_back(fmt::format("{}: its winner {} is no longer a config of the op.", chosen.problem.key(),
                                 chosen.winner->winner.trial.config.text()));
     chosen.winner.reset();
   }

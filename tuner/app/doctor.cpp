@@ -44,7 +44,7 @@ void look_at_gpu(const cuda::Driver& driver, int index, std::vector<Finding>& fi
                           fmt::format("nvidia-smi -i {} -q -d CLOCK,TEMPERATURE", index)});
     }
   } catch (const DeviceError& error) {
-    findings.push_back({gpu, false, "", "", fmt::format("{}. It cannot be tuned for now.", error.what()),
+    findings.push_back({gpu, false, "", "", fmt::format("{}. It cannot be used for tuning now.", error.what()),
                         fmt::format("nvidia-smi -i {} -q -d COMPUTE,PIDS", index)});
   }
 }
@@ -69,9 +69,8 @@ std::vector<Finding> look_at_gpus() {
   if (driver == nullptr) {
     const bool chosen = std::getenv("TILEWRIGHT_LIBCUDA") != nullptr;
     return {{"CUDA driver", false, "", "",
-             why +
-                 ". Without it no GPU can be tuned for or launched on; the emulator and all that reads the cache work. "
-                 "A container needs its GPUs given to it (docker run --gpus all).",
+             why + ". Without it no GPU can be tuned for or launched on; the emulator and verbs that only read the "
+                   "cache work. A container needs access to its GPUs (docker run --gpus all).",
              chosen             ? "unset TILEWRIGHT_LIBCUDA"
              : has_nvidia_gpu() ? "sudo apt-get install cuda-drivers"
                                 : "tilewright sweep softmax --device cpu"}};
@@ -83,7 +82,7 @@ std::vector<Finding> look_at_gpus() {
   if (count == 0) {
     const bool hidden = std::getenv("CUDA_VISIBLE_DEVICES") != nullptr;
     findings.push_back({"GPU", false, "", "",
-                        hidden ? "The driver shows no GPU, as CUDA_VISIBLE_DEVICES says." : "The driver sees no GPU.",
+                        hidden ? "The driver sees no GPU, and CUDA_VISIBLE_DEVICES is set." : "The driver sees no GPU.",
                         hidden ? "unset CUDA_VISIBLE_DEVICES" : "nvidia-smi -L"});
   }
   for (int i = 0; i < count; ++i) look_at_gpu(*driver, i, findings);
@@ -108,9 +107,8 @@ std::vector<Finding> look_at_nvrtc() {
   const cuda::Driver* driver = cuda::Driver::find(nullptr);
   if (driver != nullptr && driver->version() / 1000 < report.major) {
     nvrtc.wrong = fmt::format(
-        "It is of a newer CUDA than the driver (CUDA {}.{}), which may refuse what it makes. A driver for CUDA {} "
-        "mends that, as does "
-        "an older NVRTC, which TILEWRIGHT_NVRTC then names.",
+        "Its CUDA is newer than the driver's (CUDA {}.{}), which may refuse its binaries. Install a driver for CUDA "
+        "{}, or an older NVRTC that TILEWRIGHT_NVRTC names.",
         driver->version() / 1000, driver->version() % 1000 / 10, report.major);
     nvrtc.type = fmt::format("python3 -m pip install nvidia-cuda-nvrtc-cu{0} nvidia-cuda-runtime-cu{0}",
                              driver->version() / 1000);
@@ -215,7 +213,7 @@ Finding look_at_service(const Place& place) {
           true,
           "none serves this cache",
           where,
-          fmt::format("Another program has port {}, so that `tilewright serve` needs another.", kServicePort),
+          fmt::format("Another program uses port {}, so `tilewright serve` needs another one.", kServicePort),
           "tilewright serve --port 0"};
 }
 
@@ -267,7 +265,7 @@ DoctorResult doctor(const Place& place) {
         {on_gpu ? "Ready to tune on a GPU:" : "Ready to tune on the emulator:", {sweep + cache_option(place)}});
   } else {
     table.advice.push_back({tunes ? "Nothing can be kept until the cache is mended; then type:"
-                                  : "Nothing can be tuned here until what is missing is brought; then type:",
+                                  : "Nothing can be tuned here until the missing parts are installed; then type:",
                             {"tilewright doctor" + cache_option(place)}});
   }
   return {std::move(table), tunes && cache.sound};

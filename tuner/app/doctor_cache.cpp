@@ -82,11 +82,10 @@ void look_at_winners(const Store& store, const Place& place, Catalogue& catalogu
   if (rows.empty()) {
     // Nobody ships winners of the emulator.
     if (emulator) return;
-    findings.push_back(
-        {part, false, "", device.fingerprint,
-         "The cache has none of this GPU: applications are served by those of others of its architecture, or by "
-         "none.",
-         "tilewright sweep softmax" + cache_option(place)});
+    findings.push_back({part, false, "", device.fingerprint,
+                        "The cache has none of this GPU: applications are served by winners of other GPUs "
+                        "of its architecture, or by none.",
+                        "tilewright sweep softmax" + cache_option(place)});
     return;
   }
   std::size_t stale = 0;
@@ -156,8 +155,8 @@ CacheFindings look_at_cache(const Place& place, const std::vector<Tunable>& devi
     findings.push_back(look_at_store(store, path));
     if (!can_write(path)) {
       findings.back().wrong =
-          "This user may read it and not write it: applications launch from it, sweeps need another, such as one that "
-          "begins with its winners.";
+          "This user can read it but not write it: applications launch from it, but sweeps need another cache, such as "
+          "one that begins with its winners.";
       findings.back().type = remedy(place, path, CacheFault::not_written);
     }
     Catalogue catalogue = open_catalogue(place);

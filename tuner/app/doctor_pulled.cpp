@@ -44,7 +44,7 @@ Finding look_at_channel(const PulledFolder& folder, const std::string& channel) 
       failure ? fmt::format("Pulls have failed for {}, the last since {}", age_text(failure->since), failure->why) : "";
   const std::optional<std::string> hash = folder.linked(channel);
   if (!hash) {
-    return wrong(failure ? failed : "No snapshot is there, so that no application can open it.",
+    return wrong(failure ? failed : "There is no snapshot, so no application can open it.",
                  pull_command(folder, channel));
   }
   finding.found = true;
@@ -55,7 +55,7 @@ Finding look_at_channel(const PulledFolder& folder, const std::string& channel) 
   }
   const fs::path snapshot = folder.snapshot(*hash);
   if (sha256_of(snapshot) != *hash) {
-    return wrong("Its bytes are not those of its hash. The next pull fetches it anew.",
+    return wrong("Its bytes do not match its hash. The next pull fetches it anew.",
                  "rm " + shell_word(snapshot.string()));
   }
   return failure ? wrong(failed, pull_command(folder, channel)) : finding;

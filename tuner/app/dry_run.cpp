@@ -114,7 +114,7 @@ std::string counts_text(const std::map<std::string, std::size_t>& counts, std::s
     texts.push_back(fmt::format("{} ({})", reason, count));
   }
   std::string text = fmt::format("{}", fmt::join(texts, "; "));
-  if (sorted.size() > texts.size()) text += fmt::format(" and {} rules more", sorted.size() - texts.size());
+  if (sorted.size() > texts.size()) text += fmt::format(" and {} more rules", sorted.size() - texts.size());
   return text;
 }
 
@@ -177,7 +177,7 @@ std::optional<double> seconds_of(const std::vector<Line>& lines, const std::vect
 }
 
 std::string time_note(std::optional<double> seconds, const SweepRequest& request, bool of_other_ops) {
-  if (!seconds) return "How long it would take cannot be judged: the cache has no sweep of the device to judge by.";
+  if (!seconds) return "The duration is unknown: the cache has no sweep of the device.";
   std::string note = fmt::format("It would take about {}, judged by the cache's earlier trials{} and builds",
                                  show_duration(*seconds), of_other_ops ? " of other ops" : "");
   const double budget = std::chrono::duration<double>(request.budget).count();

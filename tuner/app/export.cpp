@@ -82,9 +82,9 @@ Table cover_table(double ratio, const std::vector<CoverChoice>& choices) {
     all_proven = all_proven && choice.proven;
   }
   table.notes.emplace_back(
-      "A config with specialised dims counts once for each value of them; the bases are among the chosen.");
+      "A config with specialised dims counts once for each value of them. The chosen configs include the bases.");
   if (!all_proven) {
-    table.notes.emplace_back("Where it is not known that no fewer will do, the best that was found in time is taken.");
+    table.notes.emplace_back("If fewer may suffice, the smallest set found in time is taken.");
   }
   return table;
 }
@@ -129,7 +129,7 @@ Exported write_trials(const TrialRecords& records, TextForm form, const Write& w
     const T4Counts counts = write_t4(records, write);
     written = counts.results;
     if (counts.pruned > 0) {
-      done.notes.push_back(fmt::format("Left out: {}, since T4 has results of configs that were tried.",
+      done.notes.push_back(fmt::format("Left out: {}, since T4 has results of tried configs only.",
                                        counted(counts.pruned, "pruned config")));
     }
   }
@@ -162,10 +162,9 @@ std::vector<BenchmarkLine> winners_of(const Store& store, const WinnerSelection&
     lines.push_back(std::move(line));
   }
   if (devices.size() > 1) {
-    throw UsageError(
-        fmt::format("a benchmark's results are of one device, and the cache {} has winners of {}: {}; name "
-                    "one with --device",
-                    store.path().string(), devices.size(), fmt::join(devices, ", ")));
+    throw UsageError(fmt::format(
+        "Google Benchmark results are of one device, and the cache {} has winners of {}: {}; name one with --device",
+        store.path().string(), devices.size(), fmt::join(devices, ", ")));
   }
   return lines;
 }
@@ -211,9 +210,8 @@ std::vector<std::string> write_as_header(const Store& store, const std::vector<W
   notes.push_back(fmt::format("{} has {} with {} and {}.", file.string(), show_bytes(static_cast<double>(text.size())),
                               counted(counts.shapes, "shape"), counted(counts.binaries, "binary")));
   if (counts.spares > 0) {
-    notes.push_back(fmt::format(
-        "Left behind: {}, since a header serves the shapes that were tuned and no others; --bundle takes them along.",
-        counted(counts.spares, "spare")));
+    notes.push_back(fmt::format("Left out: {}, since a header serves tuned shapes only; --bundle takes them.",
+                                counted(counts.spares, "spare")));
   }
   constexpr std::size_t kTold = 5;
   for (std::size_t i = 0; i < std::min(kTold, counts.left_out.size()); ++i) {
@@ -245,10 +243,10 @@ Exported export_packs(const ExportRequest& request, const fs::path& folder,
   const Store store = open_to_read(request.place);
   for (const ProblemWords& words : request.problems) {
     if (!words.named.empty()) {
-      throw UsageError(fmt::format("packs are of whole ops: leave out what narrows {}", words.op));
+      throw UsageError(fmt::format("a pack covers a whole op: leave out the words after {}", words.op));
     }
   }
-  if (!request.device.empty()) throw UsageError("packs are of all devices: leave out --device");
+  if (!request.device.empty()) throw UsageError("a pack covers all devices: leave out --device");
   const WinnerSelection filter = filter_of(request, store);
   const auto told = [&](const PackFile& pack) {
     if (tell) {
@@ -281,7 +279,7 @@ Exported export_cache(const ExportRequest& request, const fs::path& file, bool r
   // A filtered export does not mention the other trials of the cache.
   const bool is_whole = filter.ops.empty() && filter.devices.empty() && !filter.wanted;
   if (!recording && is_whole && others > 0) {
-    done.notes.push_back(fmt::format("{} stay behind, failed ones included: --trials, --csv and --jsonl take them.",
+    done.notes.push_back(fmt::format("{} stay behind, failed ones included: --trials, --csv and --jsonl write them.",
                                      counted(others, "other trial")));
   }
   return done;

@@ -63,10 +63,10 @@ Store open_source(const std::filesystem::path& file, std::vector<std::string>& w
     throw UsageError(fmt::format("there is no file {}; `tilewright export -o FILE` makes one", file.string()));
   }
   if (Bundle::is_one(file)) {
-    throw UsageError(fmt::format(
-        "{} is a bundle: it has winners and no evidence to weigh; import the cache that it was made of, or what "
-        "`tilewright export -o FILE` makes of that",
-        file.string()));
+    throw UsageError(
+        fmt::format("{} is a bundle, without the evidence that an import needs; import the cache that it was made "
+                    "from, or an export of that cache (`tilewright export -o FILE`)",
+                    file.string()));
   }
   Store from = open_recording(file);
   from.check();
@@ -124,7 +124,7 @@ Table table_of(const std::vector<Conflict>& conflicts) {
                           conflict.device});
   }
   table.notes.emplace_back(
-      "Of two, the winner with the better evidence is taken; the other stays a trial or is not taken.");
+      "The winner with the better evidence is taken. The other stays as a trial, or is not imported.");
   return table;
 }
 
@@ -167,15 +167,15 @@ ImportResult import_files(const ImportRequest& request, const std::function<void
     table.notes.push_back(fmt::format("{} has no winners: nothing was imported.", from));
   if (done.empty() && std::any_of(sources.begin(), sources.end(), is_recording)) {
     table.notes.emplace_back(
-        "It has trials alone, as a recording has: `tilewright sweep OP --replay FILE` and `tilewright table OP "
-        "--compare FILE FILE` read it.");
+        "It has trials only, like a recording: `tilewright sweep OP --replay FILE` and `tilewright table "
+        "OP --compare FILE FILE` read it.");
   }
   table.notes.push_back(fmt::format(
       "{} gained {}, {} and {}.", to.path().string(), counted(after.trials - before.trials, "trial"),
       counted(after.binaries - before.binaries, "binary"), counted(sum_of(done, &OpCounts::models), "learned model")));
   if (const std::size_t newer = sum_of(done, &OpCounts::newer_models); newer > 0) {
     table.notes.push_back(
-        fmt::format("Not taken: {}, where a newer Tilewright's stays.", counted(newer, "learned model")));
+        fmt::format("Not imported: {}, since a newer Tilewright's stays.", counted(newer, "learned model")));
   }
   return result;
 }

@@ -86,7 +86,7 @@ ListedOps list_ops(const Place& place) {
       listed.left_out.push_back(fmt::format("{} is left out:\n{}", op, mistakes.what()));
     }
   }
-  if (!unusable.empty()) table.notes.push_back(fmt::format("What is tuned is not known: {}", unusable));
+  if (!unusable.empty()) table.notes.push_back(fmt::format("The tuned problems are not known: {}", unusable));
   table.notes.push_back("Tune one: tilewright sweep OP. Configs are counted before constraints.");
   return listed;
 }
@@ -139,7 +139,7 @@ Table list_sweeps(const Place& place) {
                           row.device_fingerprint});
   }
   table.notes.push_back(table.rows.empty() ? "There is none yet; tune something: tilewright sweep OP"
-                                           : "One without an outcome runs, or was killed.");
+                                           : "A sweep without an outcome is running, or was killed.");
   return table;
 }
 

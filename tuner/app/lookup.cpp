@@ -41,7 +41,7 @@ Lookup look_up(const Store& store, const OpInterface& interface, const Problem& 
                const std::vector<std::string>& current_implementations) {
   Chosen chosen = choose(store, interface, {problem, interface.hash(), device, {}, current_implementations});
   if (!chosen.choice) {
-    return {{}, chosen.why.empty() ? std::string() : fmt::format("nothing stored can serve it: {}", chosen.why), {}};
+    return {{}, chosen.why.empty() ? std::string() : fmt::format("no stored config can serve it: {}", chosen.why), {}};
   }
   std::vector<std::string> decisions;
   if (chosen.pin) decisions.push_back(fmt::format("{} is {}", chosen.pin->config.config.text(), chosen.pin->text()));

@@ -84,7 +84,7 @@ Table tuned_table(const Store& store, const std::vector<Group>& groups, const Sw
     }
   }
   const std::size_t forgotten = file.remove(tuned);
-  table.notes.push_back(fmt::format("{} tuned and forgotten in {}.", forgotten, file.path().string()));
+  table.notes.push_back(fmt::format("{} tuned, and removed from {}.", forgotten, file.path().string()));
   return table;
 }
 

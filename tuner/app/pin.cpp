@@ -28,7 +28,7 @@ std::string name_of(const ProblemKey& key) {
 
 void require_reason(const PinRequest& request) {
   if (request.kind != PinKind::free && request.reason.empty()) {
-    throw UsageError("say why, for those who meet it later: --reason TEXT");
+    throw UsageError("give the reason of a pin or ban: --reason TEXT");
   }
   if (request.reason.size() > kLongestReason || visible(request.reason) != request.reason) {
     throw UsageError(
@@ -122,7 +122,7 @@ std::vector<Store::PinRow> decide(const PinRequest& request) {
     for (Store::PinRow& row : pins_of(store, key)) standing.push_back(std::move(row));
   }
   if (decided == 0 && request.kind == PinKind::free) {
-    throw UsageError(fmt::format("nothing was decided of {} for {}; what was: tilewright pin{}", config.text(),
+    throw UsageError(fmt::format("there is no pin or ban of {} for {}; list them: tilewright pin{}", config.text(),
                                  name_of(key), cache_option(request.place)));
   }
   if (decided == 0) {
@@ -149,8 +149,8 @@ void note_decisions(const Store& store, const std::string& op, Table& table) {
       all, [&](const Store::PinRow& row) { return row.pin.kind != PinKind::free && row.key.problem.spec.op == op; });
   if (any) {
     table.notes.push_back(
-        fmt::format("The pins and bans of {} play no part: it is of times, and a decision that changes needs nothing "
-                    "measured or learned again. They are listed by: tilewright pin",
+        fmt::format("The pins and bans of {} do not count here, so that changing one needs no new measuring or "
+                    "learning. List them: tilewright pin",
                     op));
   }
 }
@@ -170,7 +170,7 @@ Table table_of(const std::vector<Store::PinRow>& pins) {
       {data_column("implementation"),
        [](const Store::PinRow& row) { return Cell(row.pin.config.implementation_hash); }}};
   fill(table, sources, pins);
-  if (pins.empty()) table.notes.emplace_back("None: what is the fastest is served.");
+  if (pins.empty()) table.notes.emplace_back("None: the fastest config is served.");
   return table;
 }
 

@@ -120,14 +120,14 @@ PrepareResult prepare(const PrepareRequest& request, Listener& listener) {
   Catalogue catalogue = open_catalogue(request.place);
   const OpDefinition& definition = catalogue.find(request.specs.op);
   if (const std::string dims = dims_text(request.specs, definition.interface); !dims.empty()) {
-    throw UsageError(fmt::format("prepare is of all shapes of a dtype and attributes: leave out {}", dims));
+    throw UsageError(fmt::format("prepare serves all shapes of a dtype and attributes: leave out {}", dims));
   }
   const WantedSpecs wanted = wanted_specs(request.specs, definition.interface);
   static_cast<void>(open_to_read(request.place));  // throws, with how to make one
   Store store(cache_path(request.place));
 
   Table table;
-  table.title = fmt::format("Binaries of {} for shapes never tuned", request.specs.op);
+  table.title = fmt::format("Spare binaries of {} for untuned shapes", request.specs.op);
   table.columns = {{"spec", "spec"},     {"learned_from", "shapes learned from"},
                    {"added", "added"},   {"there", "there before"},
                    {"failed", "failed"}, {"device", "device"}};
@@ -142,8 +142,7 @@ PrepareResult prepare(const PrepareRequest& request, Listener& listener) {
       if (listener.cancelled()) break;
       const Prepared done = preparing.run(spec, wanted(spec));
       if (done.is_newer_there) {
-        listener.warn(
-            fmt::format("tilewright: note that what a newer Tilewright has learned of {} stays", spec.text()));
+        listener.warn(fmt::format("tilewright: note that the model of {} from a newer Tilewright stays", spec.text()));
       }
       table.rows.push_back({spec.text(), static_cast<std::int64_t>(done.learned_from),
                             static_cast<std::int64_t>(done.added), static_cast<std::int64_t>(done.there),
@@ -153,8 +152,8 @@ PrepareResult prepare(const PrepareRequest& request, Listener& listener) {
   if (table.rows.empty()) {
     throw Error(
         fmt::format("the cache {} has no winner of {}{} as it is defined now; make some with: tilewright sweep {}",
-                    store.path().string(), request.specs.op, request.specs.named.empty() ? "" : " with what is named",
-                    request.specs.op));
+                    store.path().string(), request.specs.op,
+                    request.specs.named.empty() ? "" : " with these dtypes and attributes", request.specs.op));
   }
   note_decisions(store, request.specs.op, table);
   return {std::move(table), listener.cancelled()};

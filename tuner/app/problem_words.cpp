@@ -42,7 +42,7 @@ std::string between(const std::string& text, char open, char close) {
   const std::size_t start = text.find(open);
   if (start == std::string::npos) return "";
   const std::size_t end = text.find(close, start);
-  if (end == std::string::npos) throw UsageError(fmt::format("'{}' has a '{}' that nothing closes", text, open));
+  if (end == std::string::npos) throw UsageError(fmt::format("'{}' has an unclosed '{}'", text, open));
   return text.substr(start + 1, end - start - 1);
 }
 
@@ -124,7 +124,7 @@ std::vector<ProblemWords> read_words_of_ops(const std::vector<std::string>& word
     if (word.find('=') >= word.find_first_of("[{")) {
       ops.push_back({word});
     } else if (ops.empty()) {
-      throw UsageError(fmt::format("'{}' stands before the op that it is of: write OP {}", word, word));
+      throw UsageError(fmt::format("'{}' stands before its op: write OP {}", word, word));
     } else {
       ops.back().push_back(word);
     }

@@ -57,8 +57,8 @@ Puller::Puller(PullRequest request) : request_(std::move(request)), folder_(requ
   if (!request_.pin) {
     if (!request_.publishers) {
       throw UsageError(
-          "a channel is only as good as who signs it: name the public keys with --publishers FILE, or one "
-          "snapshot with --pin sha256:…");
+          "a channel needs trusted keys: name the public keys with --publishers FILE, or "
+          "one snapshot with --pin sha256:…");
     }
     keys_.emplace(*request_.publishers);
   }
@@ -96,13 +96,13 @@ Pulled Puller::pull_channel() {
     }
     const Manifest& manifest = now->manifest;
     if (manifest.channel != request_.channel || !is_signed(*now, *keys_)) {
-      throw Error(fmt::format("the channel {} of {} is signed by nobody that {} knows. Ask its publisher for the key",
+      throw Error(fmt::format("the channel {} of {} is signed by none of the keys in {}. Ask its publisher for the key",
                               request_.channel, from_.place->title(), request_.publishers->string()));
     }
     if (before && !(*before == *now) && manifest.sequence <= before->manifest.sequence) {
       throw Error(
-          fmt::format("{} gives number {} of its channel {}, and number {} was here already: it is older, and "
-                      "what is here stays. If its publisher began anew, move {} away",
+          fmt::format("{} offers number {} of its channel {}, which is not newer than number {} here, so the snapshot "
+                      "here stays. If its publisher began anew, move {} away",
                       from_.place->title(), manifest.sequence, request_.channel, before->manifest.sequence,
                       (folder_.path() / (request_.channel + ".json")).string()));
     }
@@ -201,7 +201,7 @@ std::optional<fs::path> misses_file(const std::string& named) {
 fs::path default_pulled_folder() {
   if (fs::path named = environment("TILEWRIGHT_PULLED"); !named.empty()) return named;
   if (const fs::path folder = user_cache_folder(); !folder.empty()) return folder / "pulled";
-  throw UsageError("nothing says where snapshots are kept: name a folder with --to, or set HOME");
+  throw UsageError("the folder of snapshots is not known: name one with --to, or set HOME");
 }
 
 Table table_of(const Pulled& done) {
@@ -217,14 +217,14 @@ Table table_of(const Pulled& done) {
                         of(&Manifest::signed_at), done.file.string(), static_cast<std::int64_t>(done.misses)});
   if (done.outcome == PullOutcome::away) {
     table.notes.push_back(
-        fmt::format("{}. What is here stays{}.", done.why,
+        fmt::format("{}. The present snapshot stays{}.", done.why,
                     done.manifest ? "; it was signed " + age_text(done.manifest->signed_at) + " ago" : ""));
   }
   if (!done.misses_error.empty()) {
     table.notes.push_back(fmt::format("Misses could not be sent, and wait: {}", done.misses_error));
   }
   if (done.misses_refused > 0) {
-    table.notes.push_back(fmt::format("{} missed shape{} the service does not take: {}", done.misses_refused,
+    table.notes.push_back(fmt::format("The service does not take {} missed shape{}: {}", done.misses_refused,
                                       done.misses_refused == 1 ? "" : "s", done.misses_refused_why));
   }
   return table;

@@ -101,7 +101,7 @@ std::vector<std::string> sweeps_of(const std::vector<Problem>& problems, const P
 
 /// The options in words.
 std::string title_of(const std::string& op, const RegretSetting& setting, bool named) {
-  const std::string others = setting.left_out == LeftOut::relatives ? " with all that share a dim with it" : "";
+  const std::string others = setting.left_out == LeftOut::relatives ? " with the shapes that share a dim with it" : "";
   if (named) return fmt::format("Regret of {}: named shapes, each left out in turn if it is tuned", op);
   return fmt::format("Regret of {}: each tuned shape left out{}, and served by the rest", op, others);
 }
@@ -118,8 +118,8 @@ void tell_of(const std::vector<Regret>& all, const RegretSummary& summary, bool 
         fmt::format("{} would be served {}: {}.", regret.problem.key(), regret.served->text(), regret.failure));
   }
   if (summary.untimed > 0 && !measured) {
-    table.notes.push_back(
-        fmt::format("Never timed with what would serve: {}; --measure does so.", counted(summary.untimed, "shape")));
+    table.notes.push_back(fmt::format("Not timed with the config that would serve: {}; --measure times them.",
+                                      counted(summary.untimed, "shape")));
   }
 }
 
@@ -171,7 +171,7 @@ std::optional<RegretResult> regret(const RegretRequest& request, Listener& liste
   const RegretSummary summary = summarise_regrets(all);
   if (all.empty()) {
     const std::string where = measure ? fmt::format(" on {}", measure->device().fingerprint())
-                              : named ? " there: --measure judges shapes not tuned"
+                              : named ? " at these shapes, and --measure judges untuned ones"
                                       : "";
     table.notes.push_back(fmt::format("{} has no winner of {}{}; make them with: tilewright sweep {}", store.title(),
                                       request.problems.op, where, request.problems.op));
@@ -179,7 +179,7 @@ std::optional<RegretResult> regret(const RegretRequest& request, Listener& liste
     tell_of(all, summary, measure != nullptr, table);
   }
   if (measure) notes.insert(notes.end(), measure->notes().begin(), measure->notes().end());
-  if (listener.cancelled()) notes.emplace_back("Interrupted: what is missing was not measured.");
+  if (listener.cancelled()) notes.emplace_back("Interrupted: the missing times were not measured.");
   table.notes.insert(table.notes.end(), notes.begin(), notes.end());
   note_decisions(store, request.problems.op, table);
   if (const std::vector<Problem> next = shapes_to_tune(all, kTolerated, kMostToTune); !next.empty()) {

@@ -40,8 +40,7 @@ RegretMeasure::RegretMeasure(const RegretRequest& request, Listener& listener, c
       rule_(request.measuring->tuning.search.stop) {
   if (definition_.interface.hash() != interface.hash()) {
     throw Error(
-        fmt::format("{} has {} with other dims or arguments than {} says now; sweep it again, or name its "
-                    "definition with --ops",
+        fmt::format("{} has {} with other dims or arguments than {}; sweep it again, or name its definition with --ops",
                     cache.title(), interface.op, definition_.file.string()));
   }
   require_own_cache(cache.path());
@@ -100,7 +99,7 @@ void RegretMeasure::sweep(const std::vector<JudgedShapes>& parts) {
       run_told(request, catalogue_, session_->devices(), session_->own_cache(), listener_, request_.measuring->into);
   notes_.insert(notes_.end(), summary.refusals.begin(), summary.refusals.end());
   if (summary.cut_short > 0) {
-    notes_.push_back(fmt::format("Of {} a bound left configs untried: what serves may be faster than the winner.",
+    notes_.push_back(fmt::format("A limit left configs of {} untried: the served config may be faster than the winner.",
                                  counted(summary.cut_short, "shape")));
   }
   if (summary.without_winner > 0) {
@@ -152,7 +151,8 @@ void RegretMeasure::time(std::vector<Regret>& regrets, MeasureMode mode) {
     if (regret.served && !regret.served_ns) untimed.push_back(&regret);
   }
   if (untimed.empty() || listener_.cancelled()) return;
-  listener_.tell(fmt::format("Timing what would serve {}, beside the winners.", counted(untimed.size(), "shape")));
+  listener_.tell(
+      fmt::format("Timing the configs that would serve {}, beside the winners.", counted(untimed.size(), "shape")));
   compile(untimed);
   session_->lock();
   for (Regret* const regret : untimed) {

@@ -31,17 +31,16 @@ void add(JudgedShapes& judged, const std::vector<Problem>& problems, const std::
 void tell_of(const std::vector<Problem>& drawn, const OpSpec& spec, const std::vector<ShapeDims>& of_op,
              std::size_t asked, std::vector<std::string>& notes) {
   if (drawn.size() < asked) {
-    notes.push_back(
-        fmt::format("{}: of {} that were asked for {} could be drawn: others are tuned, or have more bytes or flops "
-                    "than all of these.",
-                    spec.text(), counted(asked, "shape"), drawn.size()));
+    notes.push_back(fmt::format(
+        "{0}: {2} of {1} could be drawn; the others are tuned, or have more bytes or flops than the tuned ones.",
+        spec.text(), counted(asked, "shape"), drawn.size()));
   }
   const auto related = std::ranges::count_if(drawn, [&](const Problem& problem) {
     const ShapeDims shape = shape_of(problem);
     return std::ranges::any_of(of_op, [&](const ShapeDims& other) { return shares_a_dim(shape, other); });
   });
   if (related > 0) {
-    notes.push_back(fmt::format("{}: {} of {} share a dim with one of the op that is tuned.", spec.text(), related,
+    notes.push_back(fmt::format("{}: {} of {} share a dim with a tuned shape of the op.", spec.text(), related,
                                 counted(drawn.size(), "drawn shape")));
   }
 }

@@ -44,14 +44,14 @@ void fetch_verified(SnapshotPlace& from, const std::string& hash, std::uintmax_t
   if (sha256_of(part) == hash) return;
   std::filesystem::remove(part);
   throw Error(
-      fmt::format("what {} gives as sha256:{} has another hash, and was thrown away. Try again; if it happens "
-                  "twice, what is kept there is damaged",
+      fmt::format("the file that {} gives as sha256:{} has another hash, and was thrown away. Try again; if it happens "
+                  "twice, the stored file is damaged",
                   from.title(), hash));
 }
 
 void require_channel(const std::string& name) {
   if (is_channel_name(name)) return;
-  throw UsageError(fmt::format("'{}' names no channel: write such as stable or candidate", name));
+  throw UsageError(fmt::format("'{}' is not a channel name: write one such as stable or candidate", name));
 }
 
 std::string age_text(std::int64_t moment) {

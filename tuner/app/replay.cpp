@@ -174,7 +174,7 @@ Table replay(const ReplayRequest& request) {
                     store.path().string(), op.empty() ? "" : " of " + op));
   }
   if (std::none_of(recordings.begin(), recordings.end(), std::ref(wanted))) {
-    throw UsageError(fmt::format("{} has recordings, and none of what was asked for; their devices: {}",
+    throw UsageError(fmt::format("{} has no recording that matches; the devices of its recordings: {}",
                                  request.recording.string(), devices_text(recordings)));
   }
   ReplaySetting setting;

@@ -170,7 +170,7 @@ RevalidateResult revalidate(const RevalidateRequest& asked, Listener& listener) 
   for (const std::string& name : store.ops()) {
     if (!asked.op.empty() && name != asked.op) continue;
     if (std::ranges::find(known, name) == known.end()) {
-      listener.warn(fmt::format("{} is left: there is no definition of it", name));
+      listener.warn(fmt::format("{} is left: its definition is not here", name));
       continue;
     }
     revalidation.find(catalogue.find(name));
@@ -183,8 +183,8 @@ RevalidateResult revalidate(const RevalidateRequest& asked, Listener& listener) 
   result.whole = revalidation.run();
   result.table = lines_table(revalidation.lines());
   result.table->notes.emplace_back(
-      "kept, promoted: the fastest of those that led, timed again in turns. re-swept: none of them was as fast as the "
-      "winner was, within 3 %, so all configs were searched. left: not come to, and still stale.");
+      "kept, promoted: the fastest of the leaders, timed again in turns. re-swept: no leader was as fast as the winner "
+      "was, within 3 %, so all configs were searched. left: not reached, and still stale.");
   for (const std::string& lost : place->devices->lost()) {
     result.whole = false;
     result.table->notes.push_back(lost + ".");

@@ -24,10 +24,10 @@ ServiceLock::ServiceLock(const std::filesystem::path& cache) {
                             file.string(), why_not_written(file, {errno, std::system_category()})));
   }
   if (held_.lock(LOCK_EX | LOCK_NB)) return;
-  throw Error(fmt::format(
-      "another service has the cache {}: two would tune the same. End that one, or serve another cache (--cache), or "
-      "start this one with --read-only",
-      cache.string()));
+  throw Error(
+      fmt::format("another service uses the cache {}, and both would tune the same problems. End that one, or serve "
+                  "another cache (--cache), or start this one with --read-only",
+                  cache.string()));
 }
 
 bool ServiceLock::is_held(const std::filesystem::path& cache) noexcept try {

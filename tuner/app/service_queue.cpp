@@ -200,7 +200,7 @@ Miss read_miss(const nlohmann::json& json, Catalogue& catalogue) {
   object.finish();
   if (miss.count < 1 || miss.count > 1'000'000'000) throw UsageError("'count' is from 1 to 1000000000");
   if (miss.device_fingerprint.empty() || miss.device_fingerprint.size() > 300) {
-    throw UsageError("'device' is a device's fingerprint, as `tilewright list devices --format json` tells it");
+    throw UsageError("'device' is a device's fingerprint, as `tilewright list devices --format json` prints it");
   }
   const OpDefinition& definition = catalogue.find(miss.shape_key.substr(0, miss.shape_key.find_first_of("[{")));
   const Problem problem = parse_problem(miss.shape_key, definition.interface);

@@ -88,7 +88,7 @@ Legal find_shown(const OpDefinition& definition, const Candidate& candidate, con
   throw UsageError(
       fmt::format("{} cannot serve {}: {}{}", candidate.config.text(),
                   problems.size() == 1 ? problems.front().key() : "any such shape of the definition's grid", reason,
-                  possible ? "\nName a shape that it can, such as " + dims_text(possible->problem) : ""));
+                  possible ? "\nName a shape that it can serve, such as " + dims_text(possible->problem) : ""));
 }
 
 std::string extent_text(const Extent& extent) { return fmt::format("{}x{}x{}", extent[0], extent[1], extent[2]); }
@@ -155,7 +155,7 @@ Table table_of(const ShownConfig& shown, const Place& place) {
     cells.resize(table.columns.size());
     table.rows.push_back(std::move(cells));
   }
-  if (emulated) table.notes.push_back("The emulator's compiler knows no registers: name a GPU with --arch sm_90a.");
+  if (emulated) table.notes.push_back("The emulator's compiler reports no registers: name a GPU with --arch sm_90a.");
   if (!emulated) table.advice.push_back({"Profile it:", {profile_command(shown, place)}});
   return table;
 }
@@ -180,7 +180,7 @@ Evidence show_winner(const QueryRequest& request) {
     if (!found.obstacle.empty()) obstacles += fmt::format("\n{}: {}", device.fingerprint(), found.obstacle);
   }
   if (lines.empty() && !obstacles.empty()) {
-    throw Error(fmt::format("nothing that the cache has can serve {}{}", problem.key(), obstacles));
+    throw Error(fmt::format("no config of the cache can serve {}{}", problem.key(), obstacles));
   }
   if (lines.empty()) {
     throw Error(fmt::format("nothing is known for {}; tune it: tilewright sweep \"{}\"", problem.key(), problem.key()));
@@ -200,7 +200,7 @@ Table show_history(const QueryRequest& request) {
   const OpInterface interface = interface_of(request.problem.op, store, request.place);
   const Problem problem = to_problem(request.problem, interface);
   Table table;
-  table.title = fmt::format("What was served first for {}, the latest first", problem.key());
+  table.title = fmt::format("Winners of {} over time, the latest first", problem.key());
   table.columns = {{"role", "role"},
                    {"served", "served", Unit::none, Shown::everywhere, false, false, false, true},
                    {"time_ns", "time", Unit::nanoseconds},
@@ -227,7 +227,7 @@ Table show_history(const QueryRequest& request) {
     }
   }
   if (table.rows.empty()) {
-    throw Error(fmt::format("nothing was ever served for {} itself; `tilewright show \"{}\"` tells what is",
+    throw Error(fmt::format("{} itself never had a winner; `tilewright show \"{}\"` explains the config that serves it",
                             problem.key(), problem.key()));
   }
   return table;

@@ -63,8 +63,8 @@ std::vector<DeviceFacts> choose_devices(const Store& store, const std::string& n
   if (!same.empty()) return same;
   if (!containing.empty()) return containing;
   throw UsageError(
-      fmt::format("the cache {} knows no device '{}'{}; no device is opened here, so name one as the cache "
-                  "does (`tilewright list devices`), or an architecture such as sm_90",
+      fmt::format("the cache {} knows no device '{}'{}; this verb opens no device, so name one of the cache "
+                  "(`tilewright list devices`), or an architecture such as sm_90",
                   store.path().string(), name, suggestion(name, known)));
 }
 

@@ -74,24 +74,23 @@ Table table_of(const Store& store, const SweepRequest& request, const std::vecto
 /// Tells what the sweep left out, and what was lost.
 void add_notes(const SweepRequest& request, const SweepSummary& summary, Table& table) {
   if (summary.unconsidered > 0) {
-    table.notes.push_back(
-        fmt::format("Of each problem's configs at most {} {} considered, and {} left out; "
-                    "--max-configs 0 takes them all.",
-                    request.max_configs, request.max_configs == 1 ? "was" : "were", summary.unconsidered));
+    table.notes.push_back(fmt::format(
+        "At most {} of each problem's configs {} considered, and {} left out; --max-configs 0 considers all.",
+        request.max_configs, request.max_configs == 1 ? "was" : "were", summary.unconsidered));
   }
-  if (summary.interrupted) table.notes.push_back("Interrupted: what was measured is stored; run it again to go on.");
+  if (summary.interrupted)
+    table.notes.push_back("Interrupted: all measured trials are stored; run it again to continue.");
   if (summary.without_winner > 0) {
     table.notes.push_back(counted(summary.without_winner, "problem") + " without a winner.");
   }
   if (summary.cut_short > 0 && !summary.interrupted) {
-    table.notes.push_back(
-        fmt::format("Of {} the bound of time or trials left configs untried, which may be faster: run "
-                    "it again to go on.",
-                    counted(summary.cut_short, "problem")));
+    table.notes.push_back(fmt::format(
+        "A limit of time or trials left configs of {} untried, which may be faster: run it again to continue.",
+        counted(summary.cut_short, "problem")));
   }
   for (const std::string& lost : summary.lost) table.notes.push_back(lost + ".");
   if (summary.left > 0) {
-    table.notes.push_back(counted(summary.left, "problem") + " left: run it again to tune what is left.");
+    table.notes.push_back(counted(summary.left, "problem") + " left: run it again to tune them.");
   }
 }
 
@@ -129,7 +128,7 @@ std::vector<Problem> problems_of(const ProblemGrid& grid, const OpDefinition& de
   for (const auto& [name, values] : grid.attributes) {
     if (kind_of_name(name, interface) != NameKind::attribute) {
       throw UsageError(
-          fmt::format("{} is no attribute of {}: write {} behind the op", name, interface.op, name + "=" + values));
+          fmt::format("{} is no attribute of {}: write {} after the op", name, interface.op, name + "=" + values));
     }
     add_choices(choices, name, values);
   }

@@ -43,7 +43,7 @@ Table winners(const Asked& asked, const Store& store) {
   Table table = summarised ? summary_table(fmt::format("Winners of {}, summarised", op), winners.lines, true)
                            : winners_table(fmt::format("Winners of {}", op), winners.lines, true);
   if (summarised) {
-    table.advice.push_back({fmt::format("These are {} winners; to see them, name some or all:", winners.lines.size()),
+    table.advice.push_back({fmt::format("These are {} winners; to list them, name some or all:", winners.lines.size()),
                             {fmt::format("tilewright table {} dtype=NAME DIM=VALUES", op),
                              fmt::format("tilewright table {} --top {}", op, winners.lines.size())}});
   }
@@ -52,7 +52,7 @@ Table winners(const Asked& asked, const Store& store) {
         fmt::format("Left out: {} of an older interface of {}.", counted(winners.retired, "winner"), op));
   }
   if (winners.lines.empty()) {
-    table.notes.push_back(fmt::format("No winner fits; make some: tilewright sweep {}", op));
+    table.notes.push_back(fmt::format("No winner matches; make some: tilewright sweep {}", op));
   }
   return table;
 }
@@ -64,7 +64,7 @@ std::vector<TriedProblem> tried(const Asked& asked, const Store& store) {
 std::string nothing_tried(const Asked& asked) {
   const std::string& op = asked.op;
   return fmt::format(
-      "Nothing was tried that fits; `tilewright table {}` lists what is tuned, and `tilewright sweep {}` tunes more.",
+      "No tried config matches; `tilewright table {}` lists the tuned problems, and `tilewright sweep {}` tunes more.",
       op, op);
 }
 
@@ -78,8 +78,8 @@ std::string forbidden_note(const Store& store, const std::vector<TriedProblem>& 
   }
   if (sum == 0) return "";
   return fmt::format(
-      "{} more of the {} no configs there, by constraints of the definition and limits of the device; `tilewright show "
-      "OP NAME=VALUE...` tells by which.",
+      "{} more points of the {} no configs there, by constraints of the definition and limits of the device; "
+      "`tilewright show OP NAME=VALUE...` names the rules.",
       sum, problems.size() == 1 ? "space are" : "spaces are");
 }
 
@@ -141,7 +141,7 @@ Table history(const Asked& asked, const Store& store) {
     }
   }
   Table table = history_table(fmt::format("Winners of {} over time, the latest first", asked.op), lines);
-  if (lines.empty()) table.notes.push_back(fmt::format("No winner fits; make some: tilewright sweep {}", asked.op));
+  if (lines.empty()) table.notes.push_back(fmt::format("No winner matches; make some: tilewright sweep {}", asked.op));
   return table;
 }
 
@@ -187,7 +187,7 @@ Table table(const TableRequest& request) {
   const std::size_t rows = table.rows.size();
   apply(request.query, table);
   if (table.rows.empty() && rows > 0) {
-    table.notes = {fmt::format("None of {} rows fits --where '{}'.", rows, request.query.where)};
+    table.notes = {fmt::format("None of {} rows matches --where '{}'.", rows, request.query.where)};
   }
   return table;
 }

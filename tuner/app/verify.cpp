@@ -116,9 +116,9 @@ std::optional<VerifyResult> verify(const VerifyRequest& request, Listener& liste
       std::ranges::count_if(lines, [](const CheckedOutput& line) { return line.status != TrialStatus::ok; }));
   table.notes.push_back(result.wrong == 0
                             ? fmt::format("{}: right on two sets of inputs.", counted(configs, "config"))
-                            : fmt::format("Of {} not right: {}.", counted(lines.size(), "line"), result.wrong));
+                            : fmt::format("{1} of {0} are wrong.", counted(lines.size(), "line"), result.wrong));
   table.notes.insert(table.notes.end(), notes.begin(), notes.end());
-  if (result.cancelled) table.notes.emplace_back("Interrupted: what is missing was not checked.");
+  if (result.cancelled) table.notes.emplace_back("Interrupted: the missing configs were not checked.");
   return result;
 }
 

@@ -27,11 +27,11 @@ std::string margin_text(const Selection& choice) {
 
 std::string tie_text(const Selection& choice) {
   if (choice.tied.empty()) return "";
-  std::string text = "  tied with it, as fast by all that can be told:";
+  std::string text = "  tied with it, not told apart:";
   for (const Config& config : choice.tied) text += "\n    " + config.text();
   return text + (choice.tie_broken_by.empty()
-                     ? "\n  of these the first of the definition is taken\n"
-                     : fmt::format("\n  of these the one is taken that serves {}, the nearest shape that any serves\n",
+                     ? "\n  the first of these in the definition is taken\n"
+                     : fmt::format("\n  the one that serves {} is taken, the nearest shape that any of these serves\n",
                                    choice.tie_broken_by));
 }
 
@@ -48,7 +48,7 @@ std::string forbidden_text(const Selection& choice) {
     if (i < kRulesTold) told += fmt::format("{}{} {}", i == 0 ? "" : ", ", rules[i].second, rules[i].first);
   }
   if (rules.size() > kRulesTold) told += fmt::format(", and {} more rules", rules.size() - kRulesTold);
-  return fmt::format("  {} more of the space are no configs for this problem here: {}\n", sum, told);
+  return fmt::format("  {} more points of the space are no configs for this problem here: {}\n", sum, told);
 }
 
 std::string choice_text(const Problem& problem, const MatchedRow& served) {
@@ -59,11 +59,11 @@ std::string choice_text(const Problem& problem, const MatchedRow& served) {
   if (served.match.fit != Fit::exact) {
     if (winner.trial.timing) {
       return text +
-             fmt::format("  This problem was never tuned: what follows was measured on {}.\n", row.problem.key());
+             fmt::format("  This problem was never tuned: the figures below were measured on {}.\n", row.problem.key());
     }
     return text + fmt::format(
-                      "  This problem was never tuned, and nobody has timed what serves it: it is expected to be good, "
-                      "and is kept with {}.\n",
+                      "  This problem was never tuned, and the served config is untimed: it is expected "
+                      "to be good, and is kept with {}.\n",
                       row.problem.key());
   }
   text += fmt::format("  chosen by {} among {}, {} of which failed{}\n", winner.strategy,
@@ -71,21 +71,21 @@ std::string choice_text(const Problem& problem, const MatchedRow& served) {
                       winner.choice.at > 0 ? ", " + show_moment(winner.choice.at) : "");
   text += forbidden_text(winner.choice);
   if (const auto& recheck = winner.choice.recheck) {
-    text += fmt::format("  the {} that led were timed again {}, since {}\n", recheck->leaders, show_moment(recheck->at),
+    text += fmt::format("  the {} leaders were timed again {}, since {}\n", recheck->leaders, show_moment(recheck->at),
                         recheck->why);
   }
   for (const auto& [reason, count] : winner.choice.pruned) text += fmt::format("  {} {}\n", count, reason);
   if (winner.choice.finalists > 1) {
-    text += fmt::format("  the {} that may be the fastest were timed in turns at the end, while nothing compiled\n",
+    text += fmt::format("  the {} finalists were timed in turns at the end, while nothing compiled\n",
                         winner.choice.finalists);
   } else if (winner.choice.finalists == 1) {
-    text += "  it led alone, and was timed once more at the end, while nothing compiled\n";
+    text += "  the only finalist, it was timed once more at the end, while nothing compiled\n";
   }
   if (const int bare = winner.choice.without_rounds; bare > 0) {
     text +=
-        fmt::format("  partly evidenced: the rounds of {} were not kept, only the times\n", counted(bare, "finalist"));
+        fmt::format("  partial evidence: of {} only the times were kept, not the rounds\n", counted(bare, "finalist"));
   }
-  if (!winner.runner_up || !winner.runner_up_ratio) return text + "  there was no other to compare it with\n";
+  if (!winner.runner_up || !winner.runner_up_ratio) return text + "  there was no other config to compare it with\n";
   const double ratio = *winner.runner_up_ratio;
   const std::string distance = ratio >= 1
                                    ? fmt::format("{} slower", show_share(ratio - 1))
@@ -127,7 +127,7 @@ std::string roofline_text(const ServedLine& line) {
     }
   }
   if (line.roofline.draws > 1) {
-    text += fmt::format("\n  timed on {} draws of what inputs hold, in turns; bytes and operations are their mean",
+    text += fmt::format("\n  timed on {} random draws of the inputs, in turns; bytes and operations are their mean",
                         line.roofline.draws);
   }
   return text.empty() ? "" : text + "\n";
@@ -135,15 +135,16 @@ std::string roofline_text(const ServedLine& line) {
 
 /// The finalists after a second of load each, and the regime that chose among them.
 std::string load_text(const Selection& choice) {
-  const std::string served = fmt::format("  served is the fastest in {}", name(choice.regime));
-  if (choice.sustained.empty()) return served + "; under load nothing was measured (sweep --regime sustained)\n";
+  const std::string served = fmt::format("  served: the fastest in {}", name(choice.regime));
+  if (choice.sustained.empty()) return served + "; not measured under load (sweep --regime sustained)\n";
   std::string text = served + "; under load:\n";
   for (const Sustained& each : choice.sustained) {
     text += fmt::format("    {} (95 % interval {} to {})", show_time(each.median_ns), show_time(each.low_ns),
                         show_time(each.high_ns));
     if (each.sm_clock_mhz > 0) text += fmt::format(", {} MHz", each.sm_clock_mhz);
     if (each.power_mw > 0) text += fmt::format(", {} W", each.power_mw / 1000);
-    if (each.throttle_reasons > 0) text += fmt::format(", held down by: {}", clock_reasons_text(each.throttle_reasons));
+    if (each.throttle_reasons > 0)
+      text += fmt::format(", clock limited by: {}", clock_reasons_text(each.throttle_reasons));
     text += fmt::format(": {}\n", each.config.text());
   }
   return text;
@@ -180,7 +181,7 @@ std::string machine_text(const Store::WinnerRow& row) {
   if (readings.power_mw) state += fmt::format(" {} W,", *readings.power_mw / 1000);
   if (readings.throttle_reasons) {
     const std::string reasons = clock_reasons_text(*readings.throttle_reasons);
-    state += fmt::format(" clock held down by: {},", reasons.empty() ? "nothing" : reasons);
+    state += fmt::format(" clock limited by: {},", reasons.empty() ? "nothing" : reasons);
   }
   if (!state.empty()) {
     state.back() = '\n';

@@ -29,8 +29,7 @@ fs::path reporter() {
   fs::path found =
       fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "libexec" / "tilewright" / "tilewright-bench";
   if (fs::exists(found)) return found;
-  throw Error(
-      fmt::format("bench reports through a program that is not there: {}; install Tilewright whole", found.string()));
+  throw Error(fmt::format("bench needs the program {}, which is missing; install Tilewright whole", found.string()));
 }
 
 /// The flags of Google Benchmark, in its spelling.
@@ -80,28 +79,30 @@ Option flag(std::string name, std::string value, std::string help, std::vector<s
 /// All flags of Google Benchmark, in its order.
 void add_flags(std::vector<Option>& options) {
   const std::vector<std::string> truth{"true", "false"};
-  options.push_back(flag("benchmark_list_tests", "[BOOL]", "Only name the benchmarks.", truth));
+  options.push_back(flag("benchmark_list_tests", "[BOOL]", "Only list the benchmarks.", truth));
   options.push_back(
-      flag("benchmark_filter", "REGEX", "Only those whose name has a match; with - in front, the others."));
-  options.push_back(flag("benchmark_min_time", "SECONDS", "Of one repetition, at least. Default: 0.5."));
-  options.push_back(flag("benchmark_min_warmup_time", "SECONDS", "Run before, and not counted. Default: 0."));
+      flag("benchmark_filter", "REGEX", "Only benchmarks whose name matches; a leading - selects the others."));
+  options.push_back(flag("benchmark_min_time", "SECONDS", "The shortest time of one repetition. Default: 0.5."));
+  options.push_back(
+      flag("benchmark_min_warmup_time", "SECONDS", "The time of a warm-up that is not counted. Default: 0."));
   options.push_back(
       flag("benchmark_repetitions", "N", "Repeat each, and report mean, median and deviation. Default: 1."));
-  options.push_back(flag("benchmark_enable_random_interleaving", "[BOOL]", "Repetitions in a drawn order.", truth));
-  options.push_back(flag("benchmark_report_aggregates_only", "[BOOL]", "No single repetitions.", truth));
   options.push_back(
-      flag("benchmark_display_aggregates_only", "[BOOL]", "The same, but for the file of --benchmark_out.", truth));
+      flag("benchmark_enable_random_interleaving", "[BOOL]", "Run the repetitions in random order.", truth));
+  options.push_back(flag("benchmark_report_aggregates_only", "[BOOL]", "Report no single repetitions.", truth));
+  options.push_back(flag("benchmark_display_aggregates_only", "[BOOL]",
+                         "Print no single repetitions, but write them to --benchmark_out.", truth));
   options.push_back(flag("benchmark_format", "FORM", "console (default), json or csv.", {"console", "json", "csv"}));
-  options.push_back(flag("benchmark_out", "FILE", "Write the results to a file, too."));
-  options.push_back(flag("benchmark_out_format", "FORM", "Of that file: json (default), console or csv.",
+  options.push_back(flag("benchmark_out", "FILE", "Also write the results to a file."));
+  options.push_back(flag("benchmark_out_format", "FORM", "Form of that file: json (default), console or csv.",
                          {"json", "console", "csv"}));
   options.push_back(flag("benchmark_color", "WHEN", "auto (default), true or false.", {"auto", "true", "false"}));
-  options.push_back(flag("benchmark_counters_tabular", "[BOOL]", "Counters as columns.", truth));
-  options.push_back(flag("benchmark_context", "KEY=VALUE,...", "More lines for the context."));
+  options.push_back(flag("benchmark_counters_tabular", "[BOOL]", "Print counters as columns.", truth));
+  options.push_back(flag("benchmark_context", "KEY=VALUE,...", "Extra lines for the context."));
   options.push_back(
-      flag("benchmark_perf_counters", "LIST", "Of the host's processor, where Google Benchmark can count."));
+      flag("benchmark_perf_counters", "LIST", "Counters of the host's processor, if Google Benchmark supports them."));
   options.push_back(flag("benchmark_time_unit", "UNIT", "ns (default), us, ms or s.", {"ns", "us", "ms", "s"}));
-  options.push_back(flag("v", "N", "How much Google Benchmark says of itself."));
+  options.push_back(flag("v", "N", "The verbosity of Google Benchmark."));
 }
 
 }  // namespace
@@ -109,24 +110,24 @@ void add_flags(std::vector<Option>& options) {
 Verb bench_verb() {
   Verb verb;
   verb.name = "bench";
-  verb.summary = "Time winners again through Google Benchmark, beside the base and configs of your choice";
+  verb.summary = "Time winners, the base and chosen configs through Google Benchmark";
   verb.usage = "[OP] [NAME=VALUES...] [OPTION...]";
   verb.description = {
-      "Times, by the measuring that sweeps use, the winners that the cache has for this device, and each op's base; "
-      "--against adds a config to every problem. Where all dims are named, that problem is timed, tuned or not; else "
-      "the tuned problems that have one of the values given; without OP, all. Each config is checked against the "
-      "reference before. Nothing is written to the cache.",
-      "The report is Google Benchmark's, with all of its flags; its compare.py reads the JSON (on Debian "
+      "Times the cache's winners for this device and the base of each op, as sweeps measure; --against adds a config "
+      "to each problem. If each dim has one value, that problem is timed, tuned or not; otherwise the matching tuned "
+      "problems are; without OP, all. Each config is first checked against the reference. "
+      "Nothing is written to the cache.",
+      "The report is Google Benchmark's and takes all of its flags. Its compare.py reads the JSON (on Debian "
       "/usr/share/benchmark/compare.py, of libbenchmark-tools; it needs numpy and scipy). A benchmark's name is "
-      "OP/DTYPE/ATTRIBUTE:VALUE/DIM:VALUE/MODE/ROLE, its label the config. An iteration is a launch; its time is the "
-      "device's, in the column CPU, too. Counters: GB/s, TFLOP/s, the share of the ceiling that bounds the time, as "
-      "tables have it, registers and spilled bytes, the time of an empty launch, half the 95 % interval of the median "
-      "as a share of it, SM clock and power.",
+      "OP/DTYPE/ATTRIBUTE:VALUE/DIM:VALUE/MODE/ROLE; its label is the config. An iteration is a launch; its time is "
+      "the device's, in the column CPU too. Counters: GB/s, TFLOP/s, the share of the bounding ceiling as in tables, "
+      "registers, spilled bytes, the time of an empty launch, half the 95 % interval of the median as a "
+      "share of it, SM clock and power.",
   };
   verb.options = {
       {.name = "against",
        .value = "CONFIG",
-       .help = "Time this config, too: as against, against_2, ….",
+       .help = "Also time this config, with the role against, against_2, ….",
        .repeated = true,
        .takes = Takes::config},
       {.name = "device",
@@ -140,7 +141,7 @@ Verb bench_verb() {
       verb.options.end(),
       {kJobs,
        kCompileTimeout,
-       {"timeout", "SECONDS", "Stop a config that shows no progress for so long. Default: 10, on the emulator 90."},
+       {"timeout", "SECONDS", "Stop a config that makes no progress for this long. Default: 10; 90 on the emulator."},
        kOps,
        kCache});
   verb.examples = {
@@ -153,8 +154,8 @@ Verb bench_verb() {
        "export."},
   };
   verb.exit_codes =
-      "0 all were timed, 1 some could not be, or the report could not be written, 2 the command line or a definition "
-      "is wrong, or no benchmark has such a name, 3 interrupted.";
+      "0 all were timed, 1 some could not be timed or the report could not be written, 2 the command line or a "
+      "definition is wrong, or no benchmark matches, 3 interrupted.";
   verb.run = run;
   return verb;
 }

@@ -30,7 +30,7 @@ ExitCode run(const Arguments& arguments, Console& console) {
     throw UsageError(fmt::format("there is no `tilewright cache {}`{}", what, suggestion(what, {"info", "gc"})));
   }
   for (const char* const of_gc : {"dry-run", "damaged", "past-winners"}) {
-    if (arguments.has(of_gc)) throw UsageError(fmt::format("--{} is of `tilewright cache gc`", of_gc));
+    if (arguments.has(of_gc)) throw UsageError(fmt::format("--{} belongs to `tilewright cache gc`", of_gc));
   }
   const app::Place place = place_of(arguments);
   console.print(app::tables_of(app::cache_info(place), place), format_of(arguments));
@@ -42,25 +42,26 @@ ExitCode run(const Arguments& arguments, Console& console) {
 Verb cache_verb() {
   Verb verb;
   verb.name = "cache";
-  verb.summary = "Tell what takes the space of the cache, or take out what nothing needs";
+  verb.summary = "Show the disk use of the cache, or remove unneeded data";
   verb.usage = "info|gc [OPTION...]";
   verb.description = {
-      "info: rows, damaged rows and bytes of each table, and binaries by op.",
-      "gc takes out binaries that no winner, base, spare or pin is served by, trials of implementations that were "
-      "edited since and serve nothing, and past winners of long ago. What serves, and the trials that tell why, stay. "
-      "A binary that is wanted again is compiled again. While a sweep is running nothing is taken out. Where a tenth "
-      "of the file is free then, it is written anew and becomes smaller, which needs its size of room on the disk."};
-  verb.options = {{"dry-run", "", "gc: take nothing out, tell what would be and how much."},
-                  {"damaged", "", "gc: also damaged rows, and what rests on them, of tables that sweeps fill again."},
-                  {"past-winners", "N", "gc: keep the newest N past winners of each problem and role. Default: 8."},
-                  kOps,
-                  kCache,
-                  kFormat};
-  verb.examples = {{"tilewright cache info", "What takes the space."},
-                   {"tilewright cache gc --dry-run", "What nothing needs."}};
+      "info prints rows, damaged rows and bytes of each table, and binaries by op.",
+      "gc removes binaries that serve no winner, base, spare or pin, trials of since-edited implementations that serve "
+      "nothing, and past winners beyond --past-winners. Served configs and the trials that justify them stay. A "
+      "removed binary is compiled again when it is needed. While a sweep runs, nothing is removed. If a tenth of the "
+      "file is then free, the file is rewritten smaller, which needs free disk space of its size."};
+  verb.options = {
+      {"dry-run", "", "gc: remove nothing, and print the removable rows and bytes."},
+      {"damaged", "", "gc: also remove damaged rows of tables that sweeps fill again, and rows that depend on them."},
+      {"past-winners", "N", "gc: keep the newest N past winners of each problem and role. Default: 8."},
+      kOps,
+      kCache,
+      kFormat};
+  verb.examples = {{"tilewright cache info", "The space by table and by op."},
+                   {"tilewright cache gc --dry-run", "The data that gc would remove."}};
   verb.exit_codes =
-      "0 done, 1 the cache cannot be used or a sweep is running, 2 the command line is wrong, 3 rows were taken out "
-      "and the file did not become smaller.";
+      "0 done, 1 the cache cannot be used or a sweep is running, 2 the command line is wrong, 3 rows were removed but "
+      "the file did not become smaller.";
   verb.run = run;
   return verb;
 }

@@ -33,20 +33,19 @@ Verb check_verb() {
   verb.summary = "Check an op in seconds: definition, base, and a few configs of each implementation";
   verb.usage = "OP [NAME=VALUE...] [OPTION...]";
   verb.description = {
-      "Reads the definition and tells every mistake. Runs the base and a few configs of each implementation on the "
-      "emulator against the reference, for the smallest and the largest problem of the op's emulator grid or the one "
-      "that is named, and "
-      "compiles one config of each implementation for a GPU, which need not be there. Nothing is timed, and nothing is "
-      "written to a cache.",
+      "Reads the definition and reports each mistake. Runs the base and a few configs of each implementation on the "
+      "emulator against the reference, for the smallest and the largest problem of the op's emulator grid or for the "
+      "named problem. Compiles one config of each implementation for a GPU, which need not be "
+      "here. Nothing is timed or stored.",
   };
   verb.options = {
       {.name = "arch",
        .value = "ARCH",
-       .help = "Compile for this: sm_80, sm_90a (default) …; none: for no GPU.",
+       .help = "The architecture to compile for: sm_80, sm_90a (default) …, or none.",
        .takes = Takes::arch},
       kJobs,
       kCompileTimeout,
-      {"timeout", "SECONDS", "Stop a config that shows no progress for so long. Default: 90."},
+      {"timeout", "SECONDS", "Stop a config that makes no progress for this long. Default: 90."},
       kOps,
       kFormat,
   };

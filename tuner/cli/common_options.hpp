@@ -6,8 +6,8 @@
 /// Options that several verbs share.
 namespace tilewright::cli {
 
-inline const Option kCache{"cache", "FILE",
-                           "The cache. Default: TILEWRIGHT_CACHE, else tilewright/cache.db in the XDG cache folder."};
+inline const Option kCache{
+    "cache", "FILE", "The cache file. Default: TILEWRIGHT_CACHE, else tilewright/cache.db in the XDG cache folder."};
 inline const Option kOps{"ops", "DIR", "A folder of your own ops, or of one op; searched before the built-in ones.",
                          true};
 inline const Option kFormat{.name = "format",
@@ -17,7 +17,7 @@ inline const Option kFormat{.name = "format",
 inline const Option kLogFormat{
     .name = "log-format",
     .value = "FORM",
-    .help = "Of what goes to standard error: text (default) or json, one event a line (docs/progress.md).",
+    .help = "Form of standard error: text (default) or json, one event per line (docs/progress.md).",
     .words = {"text", "json"}};
 inline const Option kDevice{.name = "device",
                             .value = "NAME",
@@ -25,10 +25,10 @@ inline const Option kDevice{.name = "device",
                             .takes = Takes::stored_device};
 inline const Option kMode{.name = "mode",
                           .value = "MODE",
-                          .help = "cold (default), hot or events: figures of different modes are never compared.",
+                          .help = "cold (default), hot or events. Times of different modes are not compared.",
                           .words = {"cold", "hot", "events"}};
-inline const Option kJobs{"jobs", "N", "Compile workers. Default: one a core."};
+inline const Option kJobs{"jobs", "N", "Compile workers. Default: one per core."};
 inline const Option kCompileTimeout{"compile-timeout", "SECONDS",
-                                    "Stop a compile that takes longer: compile_failed. Default: 120."};
+                                    "Stop a compile after this time, with status compile_failed. Default: 120."};
 
 }  // namespace tilewright::cli

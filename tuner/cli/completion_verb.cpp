@@ -125,11 +125,11 @@ ExitCode run(const Arguments& arguments, Console& console) {
 Verb completion_verb() {
   Verb verb;
   verb.name = "completion";
-  verb.summary = "Print the script by which a shell completes verbs, options and what values may be";
+  verb.summary = "Print the shell script that completes verbs, options and values";
   verb.usage = "bash|zsh|fish";
   verb.description = {
-      "The script asks the program with each press of Tab, so it need not be renewed with it. It is installed with the "
-      "program where shells look by themselves; these are for a program that stands elsewhere.",
+      "The script asks the program at each press of Tab, so it fits any version of the program. An installed program "
+      "has put its script where shells look; the examples are for a program elsewhere.",
   };
   verb.examples = {
       {"source <(tilewright completion bash)", "In ~/.bashrc."},

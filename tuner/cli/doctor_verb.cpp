@@ -23,17 +23,16 @@ ExitCode run(const Arguments& arguments, Console& console) {
 Verb doctor_verb() {
   Verb verb;
   verb.name = "doctor";
-  verb.summary = "Say what was found on this machine and where, what is wrong, and what to type";
+  verb.summary = "Check this machine for everything that tuning needs, and print the commands that mend faults";
   verb.usage = "[OPTION...]";
   verb.description = {
-      "Driver, GPUs, NVML, NVRTC, CUDA headers, the emulator's compiler, the ops, the cache (whether it is whole, who "
-      "may write it) and its "
-      "winners of the devices here (whether there are any, which are stale), and whether a service has the cache. "
-      "Whatever is wrong ends with a command."};
+      "Checks the driver, GPUs, NVML, NVRTC, CUDA headers, the emulator's compiler, the ops, the cache (whether it is "
+      "whole, and who may write it), its winners for the devices here (whether there are any, and which are stale), "
+      "pulled snapshots, and whether a service has the cache. Each fault ends with a command."};
   verb.options = {kOps, kCache, kFormat};
-  verb.examples = {{"tilewright doctor", "What is wrong here, and what to type."},
+  verb.examples = {{"tilewright doctor", "The faults of this machine, and the commands that mend them."},
                    {"tilewright doctor --format json", "For a bug report."}};
-  verb.exit_codes = "0 something can be tuned here and the cache is sound, 1 not, 2 the command line is wrong.";
+  verb.exit_codes = "0 this machine can tune and the cache is sound, 1 otherwise, 2 the command line is wrong.";
   verb.run = run;
   return verb;
 }

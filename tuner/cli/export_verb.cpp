@@ -162,40 +162,39 @@ ExitCode run(const Arguments& arguments, Console& console) {
 Verb export_verb() {
   Verb verb;
   verb.name = "export";
-  verb.summary = "Write winners to be shipped (a cache, a bundle, a C++ header), or all trials for other programs";
+  verb.summary = "Write winners to ship (a cache, a bundle, a C++ header), or all trials for other programs";
   verb.usage =
       "{-o|--bundle|--header|--pack|--csv|--jsonl|--t4|--google-benchmark} FILE [OP [NAME=VALUES...]]... [OPTION...]";
   verb.description = {
-      "-o makes a cache of its own: applications launch from it, also in a read-only folder, and `tilewright import` "
-      "brings it into another cache. It has the winners, their trials and binaries, and the ceilings of their devices. "
-      "What is not needed to launch stays behind: trials of configs that did not win, failed ones included. They go "
-      "along with --trials, --csv and --jsonl. Of ops with spares (tilewright prepare) an export has besides the times "
-      "of all configs, for who learns of them anew.",
-      "Without an OP, of all ops. Behind an OP its problems may be narrowed, as for `tilewright table`: softmax "
+      "-o writes a cache: applications launch from it, even in a read-only folder, and `tilewright import` merges it "
+      "into another cache. It has the winners, their trials and binaries, and the ceilings of their devices. Trials of "
+      "configs that did not win, failed ones included, stay behind; --trials, --csv and --jsonl write them. For ops "
+      "with spares (tilewright prepare) it also has the times of all configs, from which others can learn anew.",
+      "Without OP all ops are exported. Words after an OP narrow its problems, as for `tilewright table`: softmax "
       "dtype=bf16 cols=4096,8192 rmsnorm takes some of softmax and all of rmsnorm.",
-      "A bundle is smaller and is judged whole when it is opened: winners and binaries in one read-only file, for "
-      "applications alone. A header is for those that want no files at run time: the tuned shapes of one GPU as "
-      "constant data, with a constexpr lookup. It serves no other shapes, so spares (tilewright prepare) are not in "
-      "it.",
-      "--cover leaves out what is hardly needed: of all configs that were measured wholly it takes the fewest that "
-      "serve every tuned shape within a factor of its best, beside the bases. It tells whether fewer were proven not "
-      "to do; best after a sweep with --strategy exhaustive.",
-      "For other programs, FILE or - for standard output: --csv and --jsonl have every trial, failures with their "
-      "reasons included, in full precision and with units in the names; --t4 is the format that autotuners share, "
-      "schema 1.0.0 of results and of metadata in one file; --google-benchmark has the winners as `tilewright bench` "
-      "would report them, for compare.py.",
+      "A bundle is smaller and is checked whole when it is opened: winners and binaries in one read-only file, for "
+      "applications alone. A header is for programs that read no files at run time: the tuned shapes of one GPU as "
+      "constant data, with a constexpr lookup. It serves no other shapes, so it has no spares (tilewright prepare).",
+      "--cover exports few configs: of the wholly measured ones, the fewest that serve each tuned shape within a "
+      "factor of its best, and the bases. It reports whether fewer are proven not to suffice. It works best after a "
+      "sweep with --strategy exhaustive.",
+      "For other programs, to FILE or to standard output (-): --csv and --jsonl write all trials with reasons of "
+      "failures, full precision and units in the names; --t4 writes the format that autotuners share, schema 1.0.0 of "
+      "results and of metadata in one file; --google-benchmark writes the winners as `tilewright "
+      "bench` reports them, for compare.py.",
   };
   verb.options = {
-      {"output", "FILE", "A cache.", false, 'o'},
-      {"bundle", "FILE", "A bundle."},
-      {"header", "FILE", "A C++ header, for one GPU; with several in the cache, --device names it."},
+      {"output", "FILE", "Write a cache.", false, 'o'},
+      {"bundle", "FILE", "Write a bundle."},
+      {"header", "FILE", "Write a C++ header for one GPU; --device selects it if the cache has several."},
       {"pack", "FOLDER",
-       "All trials as packs: files of an op, a dtype and an implementation each, that are never changed and that "
-       "`tilewright import` folds into a cache. Those that are there stay; the same trials give the same file."},
-      {"csv", "FILE", "All trials, a line each; attributes, dims and parameters in columns of their own."},
-      {"jsonl", "FILE", "All trials, a JSON object a line, with the time of each round."},
-      {"t4", "FILE", "All trials that were made, in T4."},
-      {"google-benchmark", "FILE", "Winners as results of Google Benchmark; of one device, --device names it."},
+       "Write all trials as packs: immutable files, one for each op, dtype and implementation, that `tilewright "
+       "import` folds into a cache. Existing packs stay; the same trials give the same file."},
+      {"csv", "FILE", "Write all trials, one per line; attributes, dims and parameters have columns of their own."},
+      {"jsonl", "FILE", "Write all trials, one JSON object per line, with the time of each round."},
+      {"t4", "FILE", "Write all trials in T4, except those of pruned configs."},
+      {"google-benchmark", "FILE",
+       "Write winners as results of Google Benchmark, for one device; --device selects it."},
       {.name = "dtype",
        .value = "LIST",
        .help = "For other programs: only these types.",
@@ -204,13 +203,14 @@ Verb export_verb() {
        .takes = Takes::dtypes},
       {.name = "mode",
        .value = "MODE",
-       .help = "For other programs: only what was timed so, cold, hot or events. Default: all.",
+       .help = "For other programs: only trials of this mode, cold, hot or events. Default: all.",
        .words = {"cold", "hot", "events"}},
-      {"cover", "RATIO", "The fewest configs within this factor of the best, such as 1.05. Alone: only tell."},
+      {"cover", "RATIO",
+       "Export the fewest configs within this factor of the best, such as 1.05. Without a file: only print them."},
       {"trials", "",
-       "A recording instead: of every config the newest trial with its rounds, failed or not, and no winners, binaries "
-       "or logs. `tilewright sweep --replay` and `table --compare` read it; `import` does not."},
-      {"force", "", "Replace the file if it is there."},
+       "Write a recording instead: the newest trial of each config with its rounds, failed or not, without winners, "
+       "binaries or logs. `tilewright sweep --replay` and `table --compare` read it; `import` does not."},
+      {"force", "", "Replace an existing file."},
       kDevice,
       kOps,
       kCache,
@@ -221,10 +221,10 @@ Verb export_verb() {
                    {"tilewright export --bundle winners.bundle --cover 1.05", "Few binaries, nearly as fast."},
                    {"tilewright export --header winners.hpp softmax --device H200",
                     "Constant data, for a program that reads no files."},
-                   {"tilewright export --trials -o sweep.db", "A recording of all that was measured."},
-                   {"tilewright export --pack packs softmax", "What was learned of an op, to be kept."},
+                   {"tilewright export --trials -o sweep.db", "A recording of all measurements."},
+                   {"tilewright export --pack packs softmax", "All trials of an op, to keep."},
                    {"tilewright export --csv trials.csv softmax --dtype bf16", "For a spreadsheet or pandas."},
-                   {"tilewright export --google-benchmark before.json --device H200", "To compare a later run with."}};
+                   {"tilewright export --google-benchmark before.json --device H200", "A baseline for a later run."}};
   verb.exit_codes =
       "0 done, 1 there is nothing to export or a file cannot be read or written, 2 the command line is "
       "wrong.";

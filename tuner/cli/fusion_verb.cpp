@@ -43,47 +43,46 @@ ExitCode run(const Arguments& arguments, Console& console) {
 Verb fusion_verb() {
   Verb verb;
   verb.name = "fusion";
-  verb.summary = "Account for a fused op: what its unfused chain moves and takes, and whether fusing pays";
+  verb.summary = "Compare a fused op with its unfused chain: bytes, time, and whether fusing pays";
   verb.usage = "OP NAME=VALUE... [OPTION...]";
   verb.description = {
-      "Bytes of the unfused chain, which the op's definition names step by step, and bytes fused; the speed-up that "
-      "the measured ceilings predict; the measured one where every step is an op and the cache has winners of both "
-      "sides for this shape; and a verdict with its reasons: traffic, what bounds the chain, parallel axes, shared "
-      "memory.",
-      "With --measure what the cache lacks is tuned first: the fused op and each step, on the device that --device "
-      "names. Without it nothing is opened.",
+      "Prints the bytes of the fused op and of its unfused chain, which the op's definition lists step by step, and "
+      "the speed-up that the measured ceilings predict. The measured speed-up is printed if every step is an op and "
+      "the cache has winners of both sides for this shape. A verdict gives its reasons: traffic, the chain's bound, "
+      "parallel axes, shared memory.",
+      "--measure first tunes the fused op and its steps if they have no winner, on the device that --device names. "
+      "Without it no device is opened.",
   };
   verb.options = {
-      {.name = "measure", .value = "", .help = "Tune what has no winner yet, as sweep does."},
+      {.name = "measure", .value = "", .help = "Tune problems without a winner, as sweep does."},
       {.name = "device",
        .value = "NAME",
        .help = "A device of the cache by its name or a part of it. With --measure: auto (default), cpu, or cuda:N.",
        .takes = Takes::stored_device},
       kMode,
-      {"budget", "TIME", "With --measure: of each sweep, such as 60s or 5m. Default: no bound."},
-      {"budget-ms", "N", "With --measure: longest measurement of one config, in milliseconds. Default: 60."},
+      {"budget", "TIME", "With --measure: time for each sweep, such as 60s or 5m. Default: no limit."},
+      {"budget-ms", "N", "With --measure: the longest measurement of one config, in milliseconds. Default: 60."},
       {.name = "strategy",
        .value = "NAME",
-       .help = "With --measure: how configs are searched, as sweep does it. Default: race.",
+       .help = "With --measure: the strategy, as for sweep. Default: race.",
        .words = app::strategies()},
-      {"max-configs", "N", "With --measure: configs considered for each op; 0: all. Default: all, on the emulator 24."},
-      {"max-trials", "N", "With --measure: configs tried for each op. Default: no bound."},
-      {"jobs", "N", "With --measure: compile workers. Default: one a core."},
-      {"again", "", "With --measure: tune what has winners, too."},
-      {"no-ceilings", "", "With --measure: do not measure the ceilings that predictions rest on."},
+      {"max-configs", "N", "With --measure: configs considered for each op; 0: all. Default: all; 24 on the emulator."},
+      {"max-trials", "N", "With --measure: configs tried for each op. Default: no limit."},
+      {"jobs", "N", "With --measure: compile workers. Default: one per core."},
+      {"again", "", "With --measure: also tune problems that have winners."},
+      {"no-ceilings", "", "With --measure: do not measure the ceilings of the prediction."},
       {"quiet", "", "With --measure: no progress."},
       kOps,
       kCache,
       kFormat,
   };
   verb.examples = {
-      {"tilewright fusion add_rmsnorm_silu rows=4096 cols=8192 dtype=bf16",
-       "What the fusion saves, by what the cache has."},
+      {"tilewright fusion add_rmsnorm_silu rows=4096 cols=8192 dtype=bf16", "The saving, computed from the cache."},
       {"tilewright fusion swiglu rows=5 cols=64 --measure --device cpu", "Both sides measured on the emulator."},
   };
   verb.exit_codes =
-      "0 done, 1 the cache cannot be read, 2 the command line is wrong or the op names no chain, 3 --measure was "
-      "interrupted or something could not be tuned.";
+      "0 done, 1 the cache cannot be read, 2 the command line is wrong or the op has no chain, 3 --measure was "
+      "interrupted or a problem could not be tuned.";
   verb.run = run;
   return verb;
 }

@@ -49,27 +49,26 @@ ExitCode run(const Arguments& arguments, Console& console) {
 Verb gate_verb() {
   Verb verb;
   verb.name = "gate";
-  verb.summary = "Fail where one side of a comparison is slower than the other by more than a change may cost";
+  verb.summary = "Compare two caches, devices or versions, and fail if a problem became slower than allowed";
   verb.usage = "A B [OP...] [OPTION...]";
   verb.description = {
-      "A and B are two caches (files), two packs or folders of packs, two devices of the cache, or two versions of its "
-      "trials, as those of `table --compare`: A is what was, B what is to be judged. Without OP all ops of A are "
-      "compared.",
-      "A problem fails where B is slower by more than --fail-if allows, and it is significant that B is slower: of "
-      "gates over two caches that differ by noise alone at most 1 % fail, however many problems they have. A problem "
-      "is undecided where a side has no rounds, as winners of caches from before schema 7 may have none, or where the "
-      "two sides were timed on two GPUs of one model. Problems that one side alone has are counted, and judged by "
-      "none.",
-      "Nothing is measured, unless --remeasure is there: suspects, which are the undecided and whatever is slower by "
-      "more than --fail-if allows, are then timed again on this machine, the binaries of both sides in turns, and the "
-      "new times decide. A suspect of another device, of two drivers, or without its binary keeps its first verdict; "
-      "the table says why. The caches are not written to.",
+      "A (before) and B (after) are two caches (files), two packs or folders of packs, two devices of the cache, or "
+      "two versions of its trials, as for `table --compare`. Without OP all ops of A are compared.",
+      "A problem fails if B is slower by more than --fail-if allows and the difference is significant: at most 1 % of "
+      "gates fail over two caches that differ by noise alone, however many problems they have. A problem is undecided "
+      "if a side has no rounds, as winners stored before schema 7 may, or if the sides were timed on two GPUs of one "
+      "model. Problems of one side alone are counted and not judged.",
+      "Nothing is measured without --remeasure, which times suspects again on this machine, the binaries of both sides "
+      "in turns; the new times decide. Suspects are undecided problems and problems slower by more than --fail-if "
+      "allows. A suspect of another device, of two drivers, or without its binary keeps its first verdict; the table "
+      "says why. The caches are not written.",
   };
   verb.options = {
-      {"fail-if", "RULE", "By how much B may not be slower. Default: 'slower > 2 %'."},
-      {"junit", "FILE", "Write the problems as test cases, too; - is standard output, in the table's place."},
+      {"fail-if", "RULE", "The slow-down of B that fails. Default: 'slower > 2 %'."},
+      {"junit", "FILE",
+       "Also write the problems as JUnit test cases; - writes them to standard output instead of the table."},
       {"remeasure", "",
-       "Time suspects again, A and B in turns: on the first GPU here, or on the emulator where both are of it."},
+       "Time suspects again, A and B in turns, on the first GPU here, or on the emulator if both sides are of it."},
       kDevice,
       kMode,
       kOps,
@@ -77,14 +76,15 @@ Verb gate_verb() {
       kFormat,
   };
   verb.examples = {
-      {"tilewright gate before.db after.db --format markdown", "For a pull request."},
+      {"tilewright gate before.db after.db --format markdown", "A table for a pull request."},
       {"tilewright gate 'compiler=NVRTC 12.8' 'compiler=NVRTC 13.0' gemm --junit gate.xml --fail-if 'slower > 5 %'",
-       "What another compiler made slower, for a CI."},
-      {"tilewright gate before.db after.db --remeasure", "On the machine with the GPU: two moments cannot fool it."},
+       "A CI check of another compiler."},
+      {"tilewright gate before.db after.db --remeasure",
+       "On the machine with the GPU: both sides are timed under the same conditions."},
   };
   verb.exit_codes =
-      "0 nothing is slower by so much, 1 a problem failed or a cache cannot be read, 2 the command line is wrong, 3 "
-      "nothing failed, but a problem is undecided, or none has a time on both sides.";
+      "0 no problem failed, 1 a problem failed or a cache cannot be read, 2 the command line is wrong, 3 none failed, "
+      "but one is undecided or none has a time on both sides.";
   verb.run = run;
   return verb;
 }

@@ -14,20 +14,21 @@ constexpr std::size_t kWidth = 80;
 constexpr const char* kExitCodes = "0 done, 1 failed, 2 the command line or a definition is wrong, 3 partly done.";
 
 const std::vector<Variable> kVariables{
-    {"TILEWRIGHT_CACHE", "The cache file, where --cache is not given."},
-    {"TILEWRIGHT_ALLOW_SHARED_CACHE", "1: run binaries of a cache that other users can write."},
-    {"TILEWRIGHT_MISSES", "The file of misses, or off. Default: tilewright/misses in the XDG cache folder."},
-    {"TILEWRIGHT_PULLED", "The folder of `tilewright pull`, where --to is not given."},
-    {"TILEWRIGHT_TOKEN", "The token for a service, where --token-file is not given."},
-    {"TILEWRIGHT_KERNELS_DIR", "The folder of the built-in ops, in place of the one beside the program."},
-    {"TILEWRIGHT_NVRTC", "NVRTC's library, or the folder that holds it. No other is tried then."},
-    {"TILEWRIGHT_LIBCUDA", "The CUDA driver's library, in place of libcuda.so.1."},
-    {"TILEWRIGHT_LIBNVML", "NVML's library, in place of libnvidia-ml.so.1: clocks, temperature, other processes."},
-    {"CUDA_HOME, CUDA_PATH", "A CUDA toolkit to find NVRTC and the CUDA headers in."},
+    {"TILEWRIGHT_CACHE", "The cache file, unless --cache is given."},
+    {"TILEWRIGHT_ALLOW_SHARED_CACHE", "1: run binaries from a cache that other users can write."},
+    {"TILEWRIGHT_MISSES", "The file of missed shapes, or off. Default: tilewright/misses in the XDG cache folder."},
+    {"TILEWRIGHT_PULLED", "The folder of `tilewright pull`, unless --to is given."},
+    {"TILEWRIGHT_TOKEN", "The token for a service, unless --token-file is given."},
+    {"TILEWRIGHT_KERNELS_DIR", "The folder of the built-in ops, instead of the one beside the program."},
+    {"TILEWRIGHT_NVRTC", "NVRTC's library, or the folder that holds it. If set, no other NVRTC is tried."},
+    {"TILEWRIGHT_LIBCUDA", "The CUDA driver's library, instead of libcuda.so.1."},
+    {"TILEWRIGHT_LIBNVML",
+     "NVML's library, instead of libnvidia-ml.so.1. It reports clocks, temperature and other processes."},
+    {"CUDA_HOME, CUDA_PATH", "The CUDA toolkit to search for NVRTC and the CUDA headers."},
     {"CXX", "The C++ compiler that the emulator uses (g++ or clang++)."},
-    {"TILEWRIGHT_EMULATOR_FLAGS", "More options for that compiler, such as -g for a debugger."},
-    {"TMPDIR", "Where the emulator compiles; /tmp by default."},
-    {"COLUMNS", "Width of tables where stdout is no terminal; 120 by default."},
+    {"TILEWRIGHT_EMULATOR_FLAGS", "Extra options for that compiler, such as -g for a debugger."},
+    {"TMPDIR", "The folder in which the emulator compiles. Default: /tmp."},
+    {"COLUMNS", "Width of tables if stdout is not a terminal. Default: 120."},
 };
 
 /// Wraps `text` at kWidth, each line after `indent` blanks; the first line continues one of `used` columns.
@@ -107,7 +108,7 @@ std::string help_text(const Verb& verb) {
 }
 
 std::string overview_text() {
-  std::string text = "Tilewright tunes CUDA kernels and serves the winners.\n\n";
+  std::string text = "Tilewright tunes CUDA kernels and serves the fastest config for each shape.\n\n";
   text += "Usage: tilewright VERB [WORD...] [OPTION...]\n\nVerbs:\n";
   text += two_columns(
       verbs(), [](const Verb& verb) { return verb.name; }, [](const Verb& verb) { return verb.summary + "."; });
@@ -124,12 +125,12 @@ std::string overview_text() {
 std::string markdown_text() {
   std::string text =
       "# The command line\n\n"
-      "This page is `tilewright help --markdown`: the very text that `tilewright help` and `tilewright VERB --help`\n"
-      "print. A test compares them.\n\n"
+      "This page is the output of `tilewright help --markdown`: the texts of `tilewright help` and `tilewright VERB\n"
+      "--help`. A test compares them.\n\n"
       "Exit codes are the same for all verbs: **0** done, **1** failed, **2** the command line or a definition is "
       "wrong\n"
       "(nothing was done), **3** partly done (a sweep that was interrupted, or that left problems without a winner).\n"
-      "Every error text ends with what to type next.\n\n";
+      "An error text ends with the next step.\n\n";
   text += "## tilewright\n\n```\n" + overview_text() + "```\n";
   for (const Verb& verb : verbs()) {
     text += fmt::format("\n## tilewright {}\n\n```\n{}```\n", verb.name, help_text(verb));

@@ -33,9 +33,9 @@ Verb help_verb() {
   verb.options = {{"markdown", "", "Print the whole of docs/cli.md."},
                   {"man", "DIR", "Write the man pages of the program and of each verb into this folder."}};
   verb.examples = {
-      {"tilewright help sweep", "As tilewright sweep --help."},
+      {"tilewright help sweep", "The same as `tilewright sweep --help`."},
       {"tilewright help --man ~/.local/share/man/man1",
-       "Then `man tilewright-sweep` finds it; an installed program has brought its own."},
+       "Then `man tilewright-sweep` finds it. An installed program has its man pages already."},
   };
   verb.run = run;
   return verb;

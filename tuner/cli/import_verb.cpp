@@ -43,27 +43,28 @@ ExitCode run(const Arguments& arguments, Console& console) {
 Verb import_verb() {
   Verb verb;
   verb.name = "import";
-  verb.summary = "Bring the winners of other caches, such as exports and packs, into the cache";
+  verb.summary = "Merge the winners of other caches, such as exports and packs, into the cache";
   verb.usage = "FILE... [OPTION...]";
   verb.description = {
-      "All of a file or nothing: all files are read and checked whole first. Winners of different devices never mix. "
-      "Where both have winners of a problem on a device, those with the better evidence stay: measured in 8 rounds or "
-      "more, then with the narrower interval, then later. No trial is removed or changed, and the same file imported "
-      "again changes nothing. Of configs that did not win, times are brought in where there are spares (tilewright "
-      "prepare), and nothing elsewhere.",
-      "Where the caches serve different configs for a problem, that is told, with the evidence of both.",
-      "A pack (tilewright export --pack) comes with all of its trials, failed ones included, and what comes of several "
-      "does not depend on their order: of winners with the same evidence those of the pack with the lower hash stay, "
-      "and those that were chosen here before all. A folder stands for its packs.",
-      "Binaries are code: import what you trust.",
+      "Reads and checks all files first; each file is imported whole or not at all. Winners of different devices never "
+      "mix. If both caches have a winner of a problem on a device, the better evidence stays: first 8 rounds or more, "
+      "then a sweep of more configs, then the narrower interval, then the later measurement. No trial is removed or "
+      "changed, and importing the same file again changes nothing. Times of configs that did not win are imported only "
+      "for ops with spares (tilewright prepare).",
+      "If the caches serve different configs for a problem, the conflict is reported with the evidence of both.",
+      "A pack (tilewright export --pack) brings all of its trials, failed ones included. The result of several packs "
+      "does not depend on their order: of winners with the same evidence, those chosen here stay, else those of the "
+      "pack with the lower hash. A folder stands for its packs.",
+      "Binaries are code: import only files that you trust.",
   };
-  verb.options = {{"conflicts", "", "Print the conflicts instead of what came in."}, kCache, kFormat};
-  verb.examples = {{"tilewright import winners.db", "Then `tilewright table softmax` shows them."},
-                   {"tilewright import winners.db.zst", "The same, packed: `zstd -19 winners.db` made it."},
-                   {"tilewright import packs", "All packs of a folder, in whatever order."},
-                   {"tilewright import node1.db node2.db node3.db --conflicts", "What several machines found."}};
+  verb.options = {{"conflicts", "", "Print the conflicts instead of the imported winners."}, kCache, kFormat};
+  verb.examples = {
+      {"tilewright import winners.db", "Then `tilewright table softmax` shows them."},
+      {"tilewright import winners.db.zst", "The same, compressed by `zstd -19 winners.db`."},
+      {"tilewright import packs", "All packs of a folder, in any order."},
+      {"tilewright import node1.db node2.db node3.db --conflicts", "The conflicts between several machines."}};
   verb.exit_codes =
-      "0 done, 1 the file has no winners, or it or the cache cannot be used, 2 the command line is wrong.";
+      "0 done, 1 no file has winners, or a file or the cache cannot be used, 2 the command line is wrong.";
   verb.run = run;
   return verb;
 }

@@ -15,7 +15,7 @@ ExitCode run(const Arguments& arguments, Console& console) {
   app::make_keys(file);
   console.print(fmt::format("{0}\n{0}.pub\n", file));
   console.say(fmt::format(
-      "{0} signs what you publish: keep it to yourself. Services and machines that pull get {0}.pub.", file));
+      "{0} signs your snapshots: keep it secret. Give {0}.pub to services and to machines that pull.", file));
   return ExitCode::done;
 }
 
@@ -24,16 +24,17 @@ ExitCode run(const Arguments& arguments, Console& console) {
 Verb key_verb() {
   Verb verb;
   verb.name = "key";
-  verb.summary = "Make a pair of keys to sign snapshots with";
+  verb.summary = "Make a key pair that signs snapshots";
   verb.usage = "FILE";
   verb.description = {
-      "Writes an Ed25519 key to FILE, which only its user can read, and its public half to FILE.pub, both as PEM. "
-      "`publish` and `promote` sign with FILE; `serve --publishers` and `pull --publishers` verify with FILE.pub, and "
-      "never see FILE.",
-      "A file of public keys may hold several: append the new one, publish with the new key, take the old one out.",
+      "Writes an Ed25519 key to FILE, readable by its user alone, and its public half to FILE.pub, both as PEM. "
+      "`publish` and `promote` sign with FILE. `serve --publishers` and `pull --publishers` verify "
+      "with FILE.pub and do not need FILE.",
+      "A file of public keys may hold several. To change keys, append the new one, publish "
+      "with it, and remove the old one.",
   };
   verb.examples = {{"tilewright key publisher.key", "Makes publisher.key and publisher.key.pub."}};
-  verb.exit_codes = "0 done, 1 a file is there or cannot be written, 2 the command line is wrong.";
+  verb.exit_codes = "0 done, 1 a file exists already or cannot be written, 2 the command line is wrong.";
   verb.run = run;
   return verb;
 }

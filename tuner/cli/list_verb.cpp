@@ -46,17 +46,16 @@ ExitCode run(const Arguments& arguments, Console& console) {
 Verb list_verb() {
   Verb verb;
   verb.name = "list";
-  verb.summary = "List the ops that can be tuned, the cache's devices and sweeps, or the misses";
+  verb.summary = "List the ops that can be tuned, the devices or sweeps of the cache, or missed shapes";
   verb.usage = "[ops|devices|sweeps|misses] [OPTION...]";
   verb.description = {
-      "ops (default): each op with its dims, types, attributes, implementations, the size of its space and how many of "
-      "its problems have a winner in the cache. devices: those that the cache has trials of. sweeps: the latest first. "
-      "misses: shapes that "
-      "applications asked for and that had no exact winner, the most asked first.",
+      "ops (default): each op with its dims, types, attributes, implementations, size of its space and number of "
+      "problems with a winner in the cache. devices: the devices of the cache's trials. sweeps: the latest first. "
+      "misses: the shapes that applications asked for and that had no exact winner, the most requested first.",
   };
   verb.options = {kOps, kCache, kFormat};
   verb.examples = {{"tilewright list --ops ./my_ops", "Your own ops among the built-in ones."}};
-  verb.exit_codes = "0 done, 1 failed, 2 the command line is wrong, 3 some definition has mistakes.";
+  verb.exit_codes = "0 done, 1 failed, 2 the command line is wrong, 3 a definition has mistakes.";
   verb.run = run;
   return verb;
 }

@@ -126,7 +126,7 @@ std::string man_page(const Verb& verb) {
 
 std::string man_page_of_program() {
   std::string text = title("tilewright") + section("NAME");
-  text += "tilewright \\- tune CUDA kernels and serve the winners\n";
+  text += "tilewright \\- tune CUDA kernels and serve the fastest config for each shape\n";
   text +=
       section("SYNOPSIS") + ".B tilewright\n\\fIVERB\\fR [\\fIWORD\\fR...] [\\fIOPTION\\fR...]\n" + section("VERBS");
   std::vector<std::string> pages;

@@ -28,19 +28,19 @@ ExitCode run(const Arguments& arguments, Console& console) {
 Verb new_verb() {
   Verb verb;
   verb.name = "new";
-  verb.summary = "Make an op of your own: a definition and kernels that sweep at once";
+  verb.summary = "Create an op of your own: a definition and kernels, ready to sweep";
   verb.usage = "OP [OPTION...]";
   verb.description = {
-      "Writes OP/OP.toml and OP/OP.cu. A row op is by the skeletons that the built-in ones are made of: the L2 norm of "
-      "rows, whose statistics and results you replace. A free op is a kernel of its own: y = alpha * x + y. "
-      "docs/definitions.md tells what a definition can say.",
+      "Writes OP/OP.toml and OP/OP.cu, a working op to edit. A row op uses the skeletons of the built-in ops: it "
+      "computes the L2 norm of rows, whose statistics and results you replace. A free op has a kernel of its own: y = "
+      "alpha * x + y. docs/definitions.md describes definitions.",
   };
   verb.options = {
       {.name = "kind", .value = "KIND", .help = "row (default) or free.", .words = {"row", "free"}},
-      {"in", "DIR", "The folder of ops to make it in. Default: the current one."},
+      {"in", "DIR", "The folder in which OP is created. Default: the current folder."},
   };
-  verb.examples = {{"tilewright new row_sum --in my_ops", "my_ops/row_sum/row_sum.toml and row_sum.cu."}};
-  verb.exit_codes = "0 made, 1 a file cannot be written, 2 the name cannot be used or is there already.";
+  verb.examples = {{"tilewright new row_sum --in my_ops", "Writes my_ops/row_sum/row_sum.toml and row_sum.cu."}};
+  verb.exit_codes = "0 created, 1 a file cannot be written, 2 the name is not valid or exists already.";
   verb.run = run;
   return verb;
 }

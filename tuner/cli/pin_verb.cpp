@@ -14,15 +14,15 @@ ExitCode run(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   if (arguments.words().empty()) {
     for (const char* const of_one : {"config", "reason", "ban", "remove", "device"}) {
-      if (arguments.has(of_one))
-        throw UsageError("name the op that the config is of: tilewright pin OP --config CONFIG");
+      if (arguments.has(of_one)) throw UsageError("name the op of the config: tilewright pin OP --config CONFIG");
     }
     console.print(app::table_of(app::list_pins(place_of(arguments))), format);
     return ExitCode::done;
   }
   if (!arguments.has("config"))
-    throw UsageError("name the config: --config CONFIG (`tilewright query` tells a winner's)");
-  if (arguments.has("ban") && arguments.has("remove")) throw UsageError("--ban and --remove say two things");
+    throw UsageError("name the config: --config CONFIG (`tilewright query` prints a winner's)");
+  if (arguments.has("ban") && arguments.has("remove"))
+    throw UsageError("--ban and --remove exclude each other: give one");
   const app::PinRequest request{place_of(arguments),
                                 read_problem_words(arguments),
                                 arguments.has("ban")      ? PinKind::ban
@@ -40,25 +40,26 @@ ExitCode run(const Arguments& arguments, Console& console) {
 Verb pin_verb() {
   Verb verb;
   verb.name = "pin";
-  verb.summary = "Serve a config before all else, or never; list what was decided";
+  verb.summary = "Pin a config (serve it first) or ban one (never serve it), or list pins and bans";
   verb.usage = "[OP [NAME=VALUE...]] [--config CONFIG] [OPTION...]";
   verb.description = {
-      "With dims it is for that problem, without for all problems of that dtype and these attributes. A pinned config "
-      "is served even where another is faster; a banned one never is, and the next candidate serves. What is said of a "
-      "problem goes before what is said of its spec, and of two that exports, packs and imports bring together the "
-      "newer stands. Running applications follow as they follow new winners. Sweeps measure and choose as if nothing "
-      "had been decided. It is of the config as its implementation is now: edited, it is another.",
+      "With dims, the pin or ban is for one problem, otherwise for all problems of the dtype and attributes. A pinned "
+      "config is served even if another is faster. A banned config is never served; the next candidate serves. A "
+      "problem's own pin or ban overrides that of its spec. If exports, packs and imports bring two together, the "
+      "newer stands. Running applications follow, as they follow new winners. Sweeps measure and choose as if there "
+      "were no pins. A pin holds for the current source of the implementation; an edited "
+      "implementation is another config.",
       "Without words: lists pins and bans."};
   verb.options = {{.name = "config",
                    .value = "CONFIG",
-                   .help = "One that was tried, such as 'onchip{num_warps=4,vec=8}'; parameters in any order.",
+                   .help = "A config that was tried, such as 'onchip{num_warps=4,vec=8}'; parameters in any order.",
                    .takes = Takes::config},
-                  {"reason", "TEXT", "Why, for those who meet it later; `query` and `show` tell it."},
-                  {"ban", "", "Never serve it."},
-                  {"remove", "", "Neither serve it first nor ban it any more."},
+                  {"reason", "TEXT", "The reason, which `query` and `show` print."},
+                  {"ban", "", "Never serve the config."},
+                  {"remove", "", "Remove the pin or ban of the config."},
                   {.name = "device",
                    .value = "NAME",
-                   .help = "Only on this device of the cache. Default: on each on which it was tried.",
+                   .help = "Only on this device of the cache. Default: each device on which the config was tried.",
                    .takes = Takes::stored_device},
                   kOps,
                   kCache,
@@ -66,8 +67,9 @@ Verb pin_verb() {
   verb.examples = {
       {"tilewright pin softmax rows=8 cols=100 dtype=f32 --config 'onchip{num_warps=4,vec=1}' --reason 'same bits as "
        "v1'",
-       "Served for that problem from now on."},
-      {"tilewright pin gemm dtype=bf16 --ban --config 'wgmma{…}' --reason 'hangs under MPS'", "For all shapes."}};
+       "Serves it for that problem from now on."},
+      {"tilewright pin gemm dtype=bf16 --ban --config 'wgmma{…}' --reason 'hangs under MPS'",
+       "Bans it for all shapes."}};
   verb.exit_codes = "0 done, 1 the cache cannot be used, 2 the command line is wrong or the config cannot be served.";
   verb.run = run;
   return verb;

@@ -46,26 +46,24 @@ ExitCode run(const Arguments& arguments, Console& console) {
 Verb prepare_verb() {
   Verb verb;
   verb.name = "prepare";
-  verb.summary = "Learn and compile what will serve shapes that were never tuned";
+  verb.summary = "Learn a model and compile spare binaries, to serve untuned shapes";
   verb.usage = "OP [NAME=VALUES...] [OPTION...]";
   verb.description = {
-      "From all trials of the op, where there are 16 shapes and 256 trials at least, it is learned by how much a "
-      "config is slower than the fastest at a shape. What was tuned in one dtype or with one attribute tells of the"
-      " others. The model lies in the cache; `match` and the launch library ask it for shapes that were never "
-      "tuned, `export` and its bundles have it.",
+      "Learns from all trials of the op how much slower a config is than the fastest at a shape. It needs 16 shapes "
+      "and 256 trials. Trials of one dtype or attribute also inform the others. The cache keeps the model; `query` and "
+      "the launch library use it for untuned shapes, and exports and bundles contain it.",
       fmt::format(
-          "A winner may have dims as constants, or fit its shape so closely that no other shape can be served by it. So"
-          " shapes are drawn between and around the tuned ones, and configs without specialised dims are compiled that "
-          "serve most of them well, as far as the trials of the cache tell; then those that were within {:.0f} % of "
-          "the best such config of a tuned shape. They are kept in the cache as spares, which go where the model goes.",
+          "A winner may have dims as constants, or fit its shape so closely that it serves no other. So prepare draws "
+          "random shapes between and around the tuned ones and compiles the configs without specialised dims that "
+          "serve most of them well, judged by the trials of the cache. It adds the configs within {:.0f} % of the best "
+          "such config of a tuned shape. The cache keeps them as spares, which go where the model goes.",
           100 * app::kSpareWithin),
-      "Where dtype and attributes are named, binaries are compiled for these alone; what is learned is put into all.",
-      "Nothing is measured, so no device is needed. Run it when the sweeps are done, and before an export: it "
-      "learns anew each time, and adds spares only up to the number asked for. `tilewright regret OP --spares N` "
-      "tells what they are good for.",
+      "If dtype and attributes are given, only their binaries are compiled; the model is stored for all.",
+      "Nothing is measured, so no device is needed. Run it after the sweeps and before an export: it learns anew each "
+      "time, and adds spares only up to --configs. `tilewright regret OP --spares N` estimates their use.",
   };
   verb.options = {
-      {"configs", "N", "So many for each dtype and attributes (32), those that help most first."},
+      {"configs", "N", "The number of spares for each dtype and attributes, the most helpful first. Default: 32."},
       kJobs,
       kCompileTimeout,
       kDevice,
@@ -75,7 +73,7 @@ Verb prepare_verb() {
       kFormat,
   };
   verb.examples = {{"tilewright prepare softmax", "Before `tilewright export softmax --bundle softmax.bundle`."},
-                   {"tilewright prepare gemm layout=nn,tn --configs 400", "More binaries of two layouts."}};
+                   {"tilewright prepare gemm layout=nn,tn --configs 400", "More binaries for two layouts."}};
   verb.exit_codes =
       "0 done, 1 there is no winner or the cache cannot be written, 2 the command line is wrong, 3 interrupted.";
   verb.run = run;

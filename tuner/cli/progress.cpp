@@ -236,7 +236,7 @@ void Progress::Lane::tell_failure(const Problem& problem, const Trial& trial) {
     progress_.line(fmt::format("{}{}: {} on {}: {}", prefix(), name(trial.status), trial.config.text(), problem.key(),
                                first_line(trial.reason)));
   } else if (told == kFailuresTold + 1) {
-    progress_.line(fmt::format("{}: more of these are stored, and not told", name(trial.status)));
+    progress_.line(fmt::format("{}: more of these are stored and not printed", name(trial.status)));
   }
 }
 

@@ -51,34 +51,35 @@ ExitCode run(const Arguments& arguments, Console& console) {
 Verb promote_verb() {
   Verb verb;
   verb.name = "promote";
-  verb.summary = "Make the candidate of a service its stable snapshot, unless it is slower";
+  verb.summary = "Make the candidate snapshot of a service its stable one, unless it is slower";
   verb.usage = "URL|FOLDER --key FILE [OPTION...]";
   verb.description = {
-      "Fetches what both channels point at, verifies signatures and hashes, and compares them as `tilewright gate` "
-      "does. What passes is signed for the channel here, and the service is given the manifest: it has no private key. "
-      "Where stable points at nothing yet, anything passes. Nothing is measured.",
-      "To go back to an older snapshot, publish it again: numbers only grow, and who pulls takes none that is lower.",
+      "Fetches the snapshots of both channels, verifies signatures and hashes, and compares them as `tilewright gate` "
+      "does. A snapshot that passes is signed for the channel here, and the service gets the manifest: it has no "
+      "private key. If stable has no snapshot yet, any passes. Nothing is measured.",
+      "To go back to an older snapshot, publish it again: numbers only grow, and `pull` refuses a lower one.",
   };
   verb.options = {
       {"key", "FILE", "The private key to sign with (`tilewright key`)."},
       {"publishers", "FILE",
-       "Public keys in PEM of those who may have signed what is promoted. Default: the other half of --key."},
-      {"from", "NAME", "The channel that has it. Default: candidate."},
-      {"to", "NAME", "The channel that gets it. Default: stable."},
-      {"fail-if", "RULE", "By how much it may not be slower. Default: 'slower > 2 %'."},
-      {"accept-undecided", "", "Promote, too, where the gate can say nothing of some problems."},
-      {"junit", "FILE", "Write the problems as test cases, too; - is standard output."},
+       "Public keys in PEM that may have signed the promoted snapshot. Default: the public half of --key."},
+      {"from", "NAME", "The channel to promote from. Default: candidate."},
+      {"to", "NAME", "The channel to promote to. Default: stable."},
+      {"fail-if", "RULE", "The slow-down that fails. Default: 'slower > 2 %'."},
+      {"accept-undecided", "", "Promote even if the gate is undecided about some problems."},
+      {"junit", "FILE", "Also write the problems as JUnit test cases; - is standard output."},
       kToken,
       kAuthorities,
       kFormat,
   };
   verb.examples = {
-      {"tilewright promote https://tuning.example --key publisher.key", "candidate becomes stable."},
-      {"tilewright promote /srv/tuning --key publisher.key --accept-undecided", "Of a folder, after a look."},
+      {"tilewright promote https://tuning.example --key publisher.key", "Makes candidate stable."},
+      {"tilewright promote /srv/tuning --key publisher.key --accept-undecided",
+       "Promotes in a folder, after a look at the undecided problems."},
   };
   verb.exit_codes =
-      "0 promoted, or it was already, 1 something is slower, or a channel cannot be read, 2 the command line is wrong, "
-      "3 undecided.";
+      "0 promoted, now or before, 1 a problem is slower, or a channel cannot be read, 2 the "
+      "command line is wrong, 3 undecided.";
   verb.run = run;
   return verb;
 }

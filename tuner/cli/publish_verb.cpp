@@ -36,25 +36,27 @@ Verb publish_verb() {
   verb.summary = "Put a signed snapshot of the cache on a channel of a service, for others to pull";
   verb.usage = "URL|FOLDER --key FILE [OPTION...]";
   verb.description = {
-      "A snapshot has the winners with their evidence, their binaries and what serving needs besides: spares, what was "
-      "learned, pins, ceilings. Trials that nothing is served from stay behind. Its name is the SHA-256 of its file.",
-      "A manifest says which snapshot a channel points at, with a number that grows, and the digest of the content, "
-      "which is the same for the same packs folded in any order. It is signed here: the service has no private key.",
-      "A folder may be served by any web server: it lies there as a service's paths do.",
+      "A snapshot has the winners with their evidence, their binaries and all else that serving needs: spares, learned "
+      "models, pins, ceilings. Trials that serve nothing stay behind. Its name is the SHA-256 of its file.",
+      "A signed manifest gives the snapshot of a channel, a number that only grows, and the digest of the content. The "
+      "same packs have the same digest, folded in any order. The manifest is signed "
+      "here: the service has no private key.",
+      "Any web server can serve a folder: its files lie at the paths of a service.",
   };
   verb.options = {
       {"key", "FILE", "The private key to sign with (`tilewright key`)."},
-      {"channel", "NAME", "Default: candidate, which `tilewright promote` judges."},
+      {"channel", "NAME", "The channel. Default: candidate, which `tilewright promote` judges."},
       kToken,
       kAuthorities,
       kCache,
       kFormat,
   };
   verb.examples = {
-      {"tilewright publish https://tuning.example --key publisher.key", "On candidate."},
-      {"tilewright publish /srv/tuning --key publisher.key --channel nightly", "Into a folder."},
+      {"tilewright publish https://tuning.example --key publisher.key", "Publishes on candidate."},
+      {"tilewright publish /srv/tuning --key publisher.key --channel nightly", "Publishes into a folder, on nightly."},
   };
-  verb.exit_codes = "0 done, 1 there is no winner, or the place does not take it, 2 the command line is wrong.";
+  verb.exit_codes =
+      "0 done, 1 there is no winner, or the service or folder does not take it, 2 the command line is wrong.";
   verb.run = run;
   return verb;
 }

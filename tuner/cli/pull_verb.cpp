@@ -91,22 +91,22 @@ Verb pull_verb() {
   verb.summary = "Fetch the snapshot of a channel, verify it, and put it where applications open it";
   verb.usage = "URL|FOLDER [OPTION...]";
   verb.description = {
-      "Verifies who signed the channel, that its number is not lower than the last, that this version reads the "
-      "snapshot, and that its bytes have the hash; then FOLDER/CHANNEL.db, a link to snapshots/HASH.db, leads to it in "
-      "one step. Applications open the link (TILEWRIGHT_CACHE); with watch_ms their launchers follow it while they "
-      "run.",
-      "What is interrupted goes on where it was. Where nobody answers, what is there stays, and its age is told. The "
-      "newest snapshots stay, and those that are in use.",
-      "Shapes that applications missed are brought to the service. Proxies are those of http_proxy, https_proxy and "
-      "no_proxy.",
+      "Verifies the signature of the channel, that its number is not lower than the last, that this version reads the "
+      "snapshot, and that its bytes have the hash. Then FOLDER/CHANNEL.db, a link to snapshots/HASH.db, switches to it "
+      "in one step. Applications open the link (TILEWRIGHT_CACHE); with watch_ms their "
+      "launchers follow it while they run.",
+      "An interrupted download continues. If nobody answers, the present snapshot stays and its age is printed. The "
+      "newest snapshots and those in use are kept.",
+      "Sends the shapes that applications missed to the service. Uses the proxies of "
+      "http_proxy, https_proxy and no_proxy.",
   };
   verb.options = {
-      {"channel", "NAME", "Default: stable."},
-      {"publishers", "FILE", "Public keys in PEM of those whose signature counts; needed, unless something is pinned."},
-      {"pin", "HASH", "This snapshot and no other: sha256: and 64 digits. It lies in FOLDER/snapshots."},
-      {"every", "TIME", "Go on until Ctrl-C, so often: 30s, 5m. After failures more seldom."},
-      {"to", "FOLDER", "Default: TILEWRIGHT_PULLED, else tilewright/pulled in the XDG cache folder."},
-      {"keep", "N", "How many of the newest snapshots stay. Default: 3."},
+      {"channel", "NAME", "The channel. Default: stable."},
+      {"publishers", "FILE", "Public keys in PEM whose signatures count. Required without --pin."},
+      {"pin", "HASH", "Fetch only this snapshot: sha256: and 64 digits. It is put into FOLDER/snapshots."},
+      {"every", "TIME", "Pull at this interval until Ctrl-C: 30s, 5m. After failures the interval is longer."},
+      {"to", "FOLDER", "The folder. Default: TILEWRIGHT_PULLED, else tilewright/pulled in the XDG cache folder."},
+      {"keep", "N", "The number of newest snapshots to keep. Default: 3."},
       {"misses", "FILE", "The file of missed shapes to send, or off. Default: TILEWRIGHT_MISSES."},
       kToken,
       kAuthorities,
@@ -114,13 +114,14 @@ Verb pull_verb() {
   };
   verb.examples = {
       {"tilewright pull https://tuning.example --publishers publisher.key.pub", "Once, before a job starts."},
-      {"tilewright pull https://tuning.example --publishers publisher.key.pub --every 30s", "Beside applications."},
+      {"tilewright pull https://tuning.example --publishers publisher.key.pub --every 30s",
+       "Continuously, beside applications."},
       {"tilewright pull /srv/tuning --pin sha256:e414fee5875aa37c778ffdb82ce9e6a7a0c65edc64ed795d964daa9549c09d4c",
        "One snapshot, for all ranks of a job."},
   };
   verb.exit_codes =
-      "0 the snapshot is there, 1 it cannot be had or is not to be trusted, 2 the command line is wrong, 3 nobody "
-      "answers, and what was there stays.";
+      "0 the snapshot is in place, 1 it cannot be fetched or trusted, 2 the command line is wrong, 3 nobody answers, "
+      "and the present snapshot stays.";
   verb.run = run;
   return verb;
 }

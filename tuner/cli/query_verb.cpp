@@ -26,12 +26,12 @@ Verb query_verb() {
   verb.summary = "Ask the cache which config serves a problem, and how well it fits";
   verb.usage = "OP [NAME=VALUE...] [OPTION...]";
   verb.description = {
-      "Answers from the cache alone, in milliseconds: no GPU is opened and nothing is compiled. What dtype or "
-      "attribute is not given takes its first value. Without --device there is an answer for each device of the cache.",
-      "The match says how what is served fits: exact (tuned for this problem), nearest (tuned for another shape), "
-      "default (the op's base), none; fresh, or stale where the op's sources have changed since; same device or same "
-      "architecture. Beside its time stand the bytes and operations of the problem it was measured on, what bounds it, "
-      "and its share of the measured ceiling.",
+      "Answers from the cache alone, in milliseconds, without a GPU or a compiler. An omitted dtype or attribute takes "
+      "its first value. Without --device, each device of the cache has an answer.",
+      "The match says how the served config fits: exact (tuned for this problem), nearest (tuned for another shape), "
+      "default (the op's base) or none; fresh, or stale if the op's sources have changed since; same device or same "
+      "architecture. Beside the time stand the bytes and operations of the measured problem, the bound and "
+      "the share of the measured ceiling.",
   };
   verb.options = {
       {.name = "device",
@@ -43,13 +43,12 @@ Verb query_verb() {
       kFormat,
   };
   verb.examples = {
-      {"tilewright query softmax rows=8 cols=100 dtype=f32", "The winner for one shape."},
+      {"tilewright query softmax rows=8 cols=100 dtype=f32", "The config for one shape."},
       {"tilewright query \"softmax[dtype=bf16]{rows=4096,cols=1024}\" --device H200 --format json",
        "The same by shape key, for a program."},
   };
   verb.exit_codes =
-      "0 something can be served, 1 nothing can (match none) or the cache cannot be read, 2 the command "
-      "line is wrong.";
+      "0 a config can be served, 1 none can (match none) or the cache cannot be read, 2 the command line is wrong.";
   verb.run = run;
   return verb;
 }

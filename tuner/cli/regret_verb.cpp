@@ -71,71 +71,68 @@ ExitCode run(const Arguments& arguments, Console& console) {
 Verb regret_verb() {
   Verb verb;
   verb.name = "regret";
-  verb.summary = "Tell what shapes never tuned would lose, by leaving out those that are";
+  verb.summary = "Estimate the loss at untuned shapes, by leaving out tuned ones";
   verb.usage = "OP [NAME=VALUES...] [OPTION...]";
   verb.description = {
-      "Each tuned shape is left out together with every shape that has one of its dims' values, is served from the "
-      "rest by the launch library's rule, and what serves it is compared with its true winner, by the trials that the "
-      "cache has. dtype and attributes narrow that down; where dims are named or a file is, those shapes alone are "
-      "judged.",
-      "--measure finds out on the device what the cache does not know: a config that was never timed at a shape which "
-      "it would serve is checked and timed there, in turns with the shape's winner. Shapes that are not tuned may be "
-      "named or drawn then; they are served by all that the cache has, and swept to know their winners. The cache "
-      "itself is not written to.",
-      "Losses are told by region (dims within the same power of 16), and which shapes to tune next: half-way between a "
-      "shape that loses more than 3 % and the one that serves it.",
+      "Leaves out each tuned shape, together with the shapes that share a dim's value with it, and serves it from the "
+      "rest by the launch library's rule. The loss is the served config's time against the true winner's, from the "
+      "trials of the cache. dtype and attributes narrow the shapes; if dims or a file are "
+      "given, only their shapes are judged.",
+      "--measure fills gaps on the device: a config without a time at a shape that it would serve is checked and timed "
+      "there, in turns with the shape's winner. It also judges untuned shapes, named or random: the whole cache serves "
+      "them, and a sweep finds their winners. The cache itself is not written.",
+      "Prints losses by region (dims within the same power of 16), and the shapes to tune next: half-way between a "
+      "shape that loses more than 3 % and the shape that serves it.",
   };
   verb.options = {
-      {"each", "", "A row for each shape instead of each region."},
-      {"alone", "", "Leave out the shape alone, and keep those that share a dim with it."},
-      {"jit", "", "Serve as a launcher that compiles would, once it has compiled what it wants."},
+      {"each", "", "One row per shape instead of per region."},
+      {"alone", "", "Leave out only the shape itself, and keep the shapes that share a dim with it."},
+      {"jit", "", "Serve as a launcher with a compiler does once its compiles are done."},
       {"exported", "",
-       "Serve as an export of the rest would, which has the binaries of winners and spares alone. Spares stay, "
-       "whichever drawn shapes they were chosen by; those that were nearly the best somewhere stay while one such "
-       "shape does."},
-      {"spares", "N", "With so many spares a spec, as `tilewright prepare` would compile them from the rest."},
-      {"measure", "",
-       "Time on the device what was never timed where it would serve, and sweep shapes that are not tuned."},
-      {"shapes-file", "FILE", "Judge these shapes, from a CSV file: a header with the dims' names, one shape a line."},
+       "Serve as an export of the rest does, which has only binaries of winners and spares. Spares chosen for random "
+       "shapes stay. Spares that were nearly the best at tuned shapes stay while one of those shapes does."},
+      {"spares", "N", "Serve with N spares per spec, as `tilewright prepare` would compile them from the rest."},
+      {"measure", "", "Time untimed configs at the shapes that they would serve, and sweep untuned shapes."},
+      {"shapes-file", "FILE",
+       "Judge these shapes, from a CSV file: a header with the names of the dims, one shape per line."},
       {"seeded", "N",
-       "With --measure: judge N drawn shapes for each dtype and attributes. They lie between the "
-       "tuned ones; those that share the fewest dims with any of the op come first."},
-      {"seed", "N", "Of all that is drawn. Default: 1."},
+       "With --measure: judge N random shapes for each dtype and attributes. They lie between the tuned shapes; those "
+       "that share the fewest dims with a tuned shape of the op come first."},
+      {"seed", "N", "Seed of all random choices. Default: 1."},
       {"into", "FILE",
-       "With --measure: keep the sweeps in this cache; the same command goes on from there. Default: a cache that is "
-       "gone at the end."},
+       "With --measure: keep the sweeps in this cache, from which the same command "
+       "continues. Default: a temporary cache."},
       {.name = "device",
        .value = "NAME",
        .help = "A device of the cache by its name or a part of it. With --measure: auto (default), cpu, or cuda:N.",
        .takes = Takes::stored_device},
       kMode,
-      {"budget", "TIME", "With --measure: of the sweep, such as 60s or 5m. Default: no bound."},
-      {"budget-ms", "N", "With --measure: longest measurement of one config, in milliseconds. Default: 60."},
+      {"budget", "TIME", "With --measure: time for the sweep, such as 60s or 5m. Default: no limit."},
+      {"budget-ms", "N", "With --measure: the longest measurement of one config, in milliseconds. Default: 60."},
       {.name = "strategy",
        .value = "NAME",
-       .help = "With --measure: how configs are searched, as sweep does it. Default: race.",
+       .help = "With --measure: the strategy, as for sweep. Default: race.",
        .words = app::strategies()},
       {"max-configs", "N",
-       "With --measure: configs considered for each shape; 0: all. Default: all, on the emulator 24."},
-      {"max-trials", "N", "With --measure: configs tried for each shape. Default: no bound."},
-      {"jobs", "N", "With --measure: compile workers. Default: one a core."},
+       "With --measure: configs considered for each shape; 0: all. Default: all; 24 on the emulator."},
+      {"max-trials", "N", "With --measure: configs tried for each shape. Default: no limit."},
+      {"jobs", "N", "With --measure: compile workers. Default: one per core."},
       {"timeout", "SECONDS",
-       "With --measure: stop a config that shows no progress for so long. Default: 10, on the emulator 90."},
+       "With --measure: stop a config that makes no progress for this long. Default: 10; 90 on the emulator."},
       {"quiet", "", "With --measure: no progress."},
       kOps,
       kCache,
       kFormat,
   };
   verb.examples = {
-      {"tilewright regret gemm", "How well gemm is served between its tuned shapes."},
-      {"tilewright regret softmax dtype=bf16 --measure --seeded 40 --into judged.db",
-       "How well 40 shapes are served that nobody tuned."},
+      {"tilewright regret gemm", "The loss of gemm between its tuned shapes."},
+      {"tilewright regret softmax dtype=bf16 --measure --seeded 40 --into judged.db", "The loss at 40 untuned shapes."},
       {"tilewright regret softmax rows=77 cols=5000 --measure --jit",
-       "One shape, served as a launcher that compiles would."},
+       "One shape, served by a launcher with a compiler."},
   };
   verb.exit_codes =
-      "0 done, 1 there is no winner to judge, a shape would be served what fails there, or the cache cannot be read, 2 "
-      "the command line or a definition is wrong, 3 --measure was interrupted.";
+      "0 done, 1 there is no winner to judge, a config fails at a shape that it would serve, or the cache cannot be "
+      "read, 2 the command line or a definition is wrong, 3 --measure was interrupted.";
   verb.run = run;
   return verb;
 }

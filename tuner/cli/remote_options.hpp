@@ -8,8 +8,9 @@
 /// Options of verbs that talk to a service.
 namespace tilewright::cli {
 
-inline const Option kToken{"token-file", "FILE", "Has the token that the service asks for. Default: TILEWRIGHT_TOKEN."};
-inline const Option kAuthorities{"ca", "FILE", "Certificates in PEM that are trusted instead of the system's."};
+inline const Option kToken{"token-file", "FILE",
+                           "A file with the token of the service. Default: the token in TILEWRIGHT_TOKEN."};
+inline const Option kAuthorities{"ca", "FILE", "Trusted certificates in PEM, instead of the system's."};
 inline const Option kPublishers{"publishers", "FILE",
                                 "Public keys in PEM, one or several, of those whose signature counts."};
 

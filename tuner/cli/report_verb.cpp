@@ -56,16 +56,16 @@ ExitCode run(const Arguments& arguments, Console& console) {
 Verb report_verb() {
   Verb verb;
   verb.name = "report";
-  verb.summary = "Write the cache as pictures: one HTML file, opened in a browser with no network";
+  verb.summary = "Write charts of the cache as one HTML file, which needs no network";
   verb.usage = "[OP] -o FILE [OPTION...]";
   verb.description = {
       "Views: a summary; a heat map of time, share of ceiling or any parameter over the shapes; the winners under the "
-      "measured roofs; all configs of a problem; the effect of each parameter; sweeps over time; failures by kind; the "
-      "evidence of each winner. Op, type, device and mode are chosen in the page; its address links to what is shown, "
-      "and each figure is a table, too. The cache is read as it is at one moment, also while a sweep writes it.",
+      "measured roofline; all configs of a problem; the effect of each parameter; sweeps over time; failures by kind; "
+      "the evidence of each winner. The page selects op, type, device and mode; its address links to the current view. "
+      "Each figure is also a table. The cache is read at one moment, even while a sweep writes it.",
   };
   verb.options = {
-      {"output", "FILE", "The file to write, or - for standard output; it is replaced if it is there.", false, 'o'},
+      {"output", "FILE", "The file to write, or - for standard output. An existing file is replaced.", false, 'o'},
       kDevice,
       kOps,
       kCache,

@@ -37,7 +37,7 @@ ExitCode make_token(const Arguments& arguments, Console& console) {
   if (arguments.has("expires")) expires_at = now_seconds() + 86'400 * arguments.integer("expires", 1, 1);
   const std::string name = arguments.text("new-token");
   console.print(service::add_token(arguments.text("tokens"), name, scopes_of(arguments), expires_at) + "\n");
-  console.say(fmt::format("The token '{}' is not shown again; {} has its hash. A service that runs knows it at once.",
+  console.say(fmt::format("The token '{}' is not shown again; {} has its hash. A running service knows it at once.",
                           name, arguments.text("tokens")));
   return ExitCode::done;
 }
@@ -56,7 +56,7 @@ ExitCode run(const Arguments& arguments, Console& console) {
   arguments.require_at_most(0);
   if (arguments.has("new-token")) return make_token(arguments, console);
   for (const char* const option : {"scopes", "expires"}) {
-    if (arguments.has(option)) throw UsageError(fmt::format("--{} is of a token: add --new-token NAME", option));
+    if (arguments.has(option)) throw UsageError(fmt::format("--{} is for a new token: add --new-token NAME", option));
   }
   service::Settings settings;
   settings.place = place_of(arguments);
@@ -73,7 +73,7 @@ ExitCode run(const Arguments& arguments, Console& console) {
     const std::string certificate = arguments.text("certificate");
     settings.tls = service::TlsFiles{certificate, arguments.text("certificate-key", certificate)};
   } else if (arguments.has("certificate-key")) {
-    throw UsageError("--certificate-key is of a certificate: add --certificate FILE");
+    throw UsageError("--certificate-key needs its certificate: add --certificate FILE");
   }
   if (arguments.has("channels")) settings.channels = arguments.text("channels");
   if (arguments.has("publishers")) settings.publishers = arguments.text("publishers");
@@ -95,44 +95,46 @@ ExitCode run(const Arguments& arguments, Console& console) {
 Verb serve_verb() {
   Verb verb;
   verb.name = "serve";
-  verb.summary = "Answer queries over HTTP, and tune what is asked for";
+  verb.summary = "Serve the cache over HTTP, and tune requested shapes";
   verb.usage = "[OPTION...]";
   verb.description = {
-      "Serves the cache over HTTP until Ctrl-C, which lets requests under way come to their end. GET /openapi.json "
-      "describes all that can be asked; docs/service.md sets it up in five minutes, with tokens, a proxy and systemd.",
+      "Serves the cache over HTTP until Ctrl-C, which lets running requests finish. GET /openapi.json describes all "
+      "requests; docs/service.md sets up a service in five minutes, with tokens, a proxy and systemd.",
       "POST /v1/misses and /v1/campaigns queue problems of the ops on this machine, which are tuned on --devices as "
-      "`sweep` does. The queue lies in the cache: after a kill it goes on. No request brings source or a command.",
-      "Without more it listens on this machine alone. Another address needs --tokens, since others can reach it, and "
+      "`sweep` does. The queue is stored in the cache and continues after a kill. No "
+      "request carries source or a command.",
+      "By default it listens on this machine alone. Another address needs --tokens, since others can reach it, and "
       "TLS: its own (--certificate), or that of a proxy in front (--behind-proxy).",
-      "A token is 256 random bits: --new-token makes one, prints it, and adds its hash to the file of --tokens. Take "
-      "its lines out of the file to take it back.",
+      "A token is 256 random bits: --new-token makes one, prints it, and adds its hash to the --tokens file. To revoke "
+      "a token, remove its lines from the file.",
   };
   verb.options = {
       {"bind", "ADDRESS", "The address to listen on. Default: 127.0.0.1."},
-      {"port", "N", "Default: 8470; 0: any that is free, which is printed."},
+      {"port", "N", "The port; 0 takes a free one and prints it. Default: 8470."},
       {.name = "devices",
        .value = "LIST",
-       .help = "Tune misses and campaigns on these: all (GPUs), cuda:0,cuda:2 or cpu. Default: none, and they wait.",
+       .help = "Tune misses and campaigns on these: all (GPUs), cuda:0,cuda:2 or cpu. Default: "
+               "none; misses and campaigns wait.",
        .list = true,
        .takes = Takes::place},
-      {"read-only", "", "Answer 403 to whatever would change something, and write nothing."},
-      {"tokens", "FILE", "Who may do what. Without it whoever reaches the address may do everything."},
+      {"read-only", "", "Write nothing, and answer 403 to requests that would."},
+      {"tokens", "FILE",
+       "The file of tokens and their rights. Without it, anyone who reaches the address may do everything."},
       {"certificate", "FILE",
-       "Speak TLS, with this certificate and those between it and a root, in PEM. A change of it counts within a "
-       "second."},
-      {"certificate-key", "FILE", "Its private key in PEM. Default: in the file of --certificate."},
-      {"behind-proxy", "", "A proxy on this address's network speaks TLS, and tells clients by X-Forwarded-For."},
-      {"rate", "N", "Requests a second of one token or address, above which 429 is answered. Default: no limit."},
-      {"publishers", "FILE",
-       "Public keys in PEM, one or several, of those who may publish snapshots. Default: nobody may."},
-      {"channels", "FOLDER", "Where snapshots and channels are kept. Default: CACHE-channels."},
-      {"new-token", "NAME", "Serve nothing: make a token of this name and add it to the file of --tokens."},
+       "Speak TLS with this certificate and its intermediates, in PEM. A change of the "
+       "file takes effect within a second."},
+      {"certificate-key", "FILE", "The private key of the certificate, in PEM. Default: in the --certificate file."},
+      {"behind-proxy", "", "A proxy on this address's network speaks TLS, and names clients in X-Forwarded-For."},
+      {"rate", "N", "Requests per second of one token or address; more are answered with 429. Default: no limit."},
+      {"publishers", "FILE", "Public keys in PEM whose owners may publish snapshots. Default: none."},
+      {"channels", "FOLDER", "The folder of snapshots and channels. Default: CACHE-channels."},
+      {"new-token", "NAME", "Do not serve: make a token of this name and add it to the --tokens file."},
       {.name = "scopes",
        .value = "LIST",
-       .help = "What the new token allows. Default: read,report.",
+       .help = "The rights that the new token grants. Default: read,report.",
        .words = {"read", "report", "submit", "publish"},
        .list = true},
-      {"expires", "DAYS", "How long the new token is good. Default: for ever."},
+      {"expires", "DAYS", "The days until the new token expires. Default: it does not expire."},
       {"quiet", "", "Log only requests that were refused or failed."},
       kLogFormat,
       kOps,
@@ -140,7 +142,7 @@ Verb serve_verb() {
   };
   verb.examples = {
       {"tilewright serve", "For programs on this machine: http://127.0.0.1:8470."},
-      {"tilewright serve --devices all", "Beside the GPUs: what applications missed is tuned."},
+      {"tilewright serve --devices all", "On the machine with the GPUs: tunes the shapes that applications missed."},
       {"tilewright serve --tokens tokens.json --new-token engine --scopes read,report", "A token for an engine."},
       {"tilewright serve --bind 0.0.0.0 --tokens tokens.json --certificate tuning.pem", "For a fleet, with TLS."},
       {"tilewright serve --bind 0.0.0.0 --tokens tokens.json --behind-proxy", "For a fleet, behind nginx."},

@@ -80,7 +80,7 @@ ExitCode show_history(const Arguments& arguments, Console& console) {
 void refuse_compiler_options(const Arguments& arguments) {
   for (const char* needs_config : {"arch", "source", "ptx", "resources", "log"}) {
     if (!arguments.has(needs_config)) continue;
-    throw UsageError(fmt::format("--{} is of one config: name it with --config (`tilewright query` tells a winner's)",
+    throw UsageError(fmt::format("--{} is for one config: name it with --config (`tilewright query` prints a winner's)",
                                  needs_config));
   }
 }
@@ -103,35 +103,35 @@ ExitCode run(const Arguments& arguments, Console& console) {
 Verb show_verb() {
   Verb verb;
   verb.name = "show";
-  verb.summary = "Show an op, one config of it (source, PTX, resources, log), or the evidence of a winner";
+  verb.summary = "Show an op, one of its configs (source, PTX, resources, log), or the evidence of a winner";
   verb.usage = "OP [NAME=VALUE...] [--config CONFIG] [OPTION...]";
   verb.description = {
-      "With --config: compiles that config for an architecture, with no GPU, and prints what is asked for; by default "
-      "its launch and what the compiler says it needs. Dims that are not given are those of the first shape of the "
-      "definition's grid that the config is legal for with those that are.",
-      "With a problem and no --config: tells in words why its winner is the winner, and with --format json or csv as "
-      "columns. With an op alone: its arguments in the order of a call, its implementations and their parameters.",
+      "With --config: compiles the config for an architecture, without a GPU, and prints the chosen part; by default "
+      "its launch and the resources that the compiler reports. Omitted dims come from the first shape of the "
+      "definition's grid for which the config is legal with the given dims.",
+      "With a problem and no --config: explains why its winner won, in words, or as columns with --format json or csv. "
+      "With an op alone: prints its arguments in the order of a call, its implementations and their parameters.",
   };
   verb.options = {
       {.name = "config",
        .value = "CONFIG",
        .help = "Such as 'onchip{num_warps=4,vec=8,static_dims=1}'; parameters in any order.",
        .takes = Takes::config},
-      {"shape", "TEXT", "Dims: rows=4096,cols=1024. They may also stand behind the op."},
+      {"shape", "TEXT", "Dims, such as rows=4096,cols=1024. They may also follow the op."},
       {.name = "arch",
        .value = "ARCH",
        .help = "sm_80, sm_90a (default), … or cpu for the emulator.",
        .takes = Takes::arch},
-      {"source", "", "The source that the compiler is given."},
-      {"ptx", "", "The PTX that the binary is made from."},
+      {"source", "", "The source that goes to the compiler."},
+      {"ptx", "", "The PTX of the binary."},
       {"resources", "", "Registers, spills and shared memory of each kernel (the default)."},
-      {"log", "", "All that the compiler said."},
+      {"log", "", "The whole log of the compiler."},
       {"history", "",
-       "Without --config: what was served first for the problem over time, the latest first: driver, "
+       "Without --config: the winners of the problem over time, the latest first, with driver, "
        "compiler, version, config and time."},
       {.name = "device",
        .value = "NAME",
-       .help = "Without --config: the winner of this device of the cache.",
+       .help = "Without --config: the winner on this device of the cache.",
        .takes = Takes::stored_device},
       kOps,
       kCache,
@@ -140,8 +140,9 @@ Verb show_verb() {
   verb.examples = {
       {"tilewright show softmax --config 'streaming{num_warps=8,vec=4,ragged=1,unroll=1}' --ptx", "The base's PTX."},
       {"tilewright show softmax rows=4096 cols=1024 dtype=bf16", "Why its winner won."},
-      {"tilewright show softmax rows=4096 cols=1024 dtype=bf16 --history", "When it got slower, and with what."},
-      {"tilewright show softmax", "What to pass to a launch, and what there is to tune."},
+      {"tilewright show softmax rows=4096 cols=1024 dtype=bf16 --history",
+       "When it became slower, and with which versions."},
+      {"tilewright show softmax", "The arguments of a launch, and the parameters to tune."},
   };
   verb.exit_codes = "0 done, 1 the config does not compile or there is no winner, 2 the command line is wrong.";
   verb.run = run;

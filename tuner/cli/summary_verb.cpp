@@ -23,15 +23,15 @@ ExitCode run(const Arguments& arguments, Console& console) {
 Verb summary_verb() {
   Verb verb;
   verb.name = "summary";
-  verb.summary = "Print what the cache has of each op: problems, share of the ceiling, speed-up over the base";
+  verb.summary = "Print the tuned problems of each op, their share of the ceiling and speed-up over the base";
   verb.usage = "[OPTION...]";
   verb.description = {
-      "A line an op, dtype and device: how many problems are tuned, the share of the ceiling that half of them exceed, "
-      "the geometric mean of the speed-up over the base, and the day of the newest. `tilewright table OP` tells more "
-      "of one op.",
+      "One line per op, dtype and device: the number of tuned problems, the median share of the ceiling, the geometric "
+      "mean of the speed-up over the base, and the day of the newest winner. `tilewright "
+      "table OP` has the details of one op.",
   };
   verb.options = {kDevice, kMode, kOps, kCache, kFormat};
-  verb.examples = {{"tilewright summary --device H200", "What is tuned for one GPU."}};
+  verb.examples = {{"tilewright summary --device H200", "The tuned problems of one GPU."}};
   verb.exit_codes = "0 done, 1 there is no winner or the cache cannot be read, 2 the command line is wrong.";
   verb.run = run;
   return verb;

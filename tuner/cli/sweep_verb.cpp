@@ -77,7 +77,7 @@ std::vector<app::ProblemGrid> grids_of(const Arguments& arguments) {
   for (const char* const option : {"shapes", "shapes-file", "config"}) {
     if (grids.size() < 2 || !arguments.has(option)) continue;
     throw UsageError(
-        fmt::format("--{} is of one op, and {} are named: write NAME=VALUES behind each", option, grids.size()));
+        fmt::format("--{} is of one op, and {} are named: write NAME=VALUES after each", option, grids.size()));
   }
   return grids;
 }
@@ -188,9 +188,8 @@ std::vector<Option> measuring_options() {
   return {
       {"shapes", "TEXT", "Shapes, such as \"rows=1024,4096 cols=256..32768x2\".", true},
       {"campaign", "FILE",
-       "What to tune, as a file: ops with dtypes, attributes and shapes, devices and a budget (docs/tuning.md). No OP "
-       "is given."},
-      {"shapes-file", "FILE", "Shapes from a CSV file: a header with the dims' names, one shape a line."},
+       "A file of ops with dtypes, attributes and shapes, devices and a budget (docs/tuning.md). Takes no OP."},
+      {"shapes-file", "FILE", "Shapes from a CSV file: a header with the names of the dims, one shape per line."},
       {.name = "dtype", .value = "LIST", .help = "Types to tune: bf16,f32.", .list = true, .takes = Takes::dtypes},
       {.name = "attr",
        .value = "NAME=LIST",
@@ -203,9 +202,8 @@ std::vector<Option> measuring_options() {
        .takes = Takes::place},
       {.name = "devices",
        .value = "LIST",
-       .help =
-           "Several: all GPUs (all), or a list such as cuda:0,cuda:2. GPUs of one model share the problems, each of "
-           "which is measured wholly on one; of different models each measures them all.",
+       .help = "Several devices: all (GPUs), or a list such as cuda:0,cuda:2. GPUs of one model share the problems; "
+               "one GPU measures a whole problem. GPUs of different models each measure all problems.",
        .list = true,
        .takes = Takes::place},
       {.name = "mode",
@@ -214,10 +212,10 @@ std::vector<Option> measuring_options() {
        .words = kMode.words},
       {.name = "regime",
        .value = "NAME",
-       .help = "burst (default): the fastest where the power limit is not reached is served; sustained: of the "
-               "finalists the fastest after a second of load. Both are stored.",
+       .help = "burst (default) serves the config that is fastest below the power limit; sustained serves the finalist "
+               "that is fastest after a second of load, and stores both times.",
        .words = {"burst", "sustained"}},
-      {"budget-ms", "N", "Longest measurement of one config, in milliseconds. Default: 60."},
+      {"budget-ms", "N", "The longest measurement of one config, in milliseconds. Default: 60."},
       kCompileTimeout,
   };
 }
@@ -227,55 +225,54 @@ std::vector<Option> searching_options() {
   return {
       {.name = "strategy",
        .value = "NAME",
-       .help =
-           "race (default): a brief look at every config, longer ones at those that may be the fastest; exhaustive: "
-           "every config wholly; random: in a drawn order; local: a walk from the winners of neighbouring shapes; "
-           "model: what neighbouring shapes rank highest.",
+       .help = "race (default): a brief look at every config, longer looks at the likely fastest; exhaustive: a whole "
+               "measurement of every config; random: a random order; local: a walk from the winners of neighbouring "
+               "shapes; model: the configs that neighbouring shapes rank highest.",
        .words = app::strategies()},
-      {"budget", "TIME", "Of the whole sweep, such as 60s or 5m; its problems share it. Default: no bound."},
-      {"max-trials", "N", "Configs tried for each problem, besides those known. Default: no bound."},
-      {"seed", "N", "Of all that is drawn. The same seed and the same times give the same search. Default: 1."},
+      {"budget", "TIME", "Time for the whole sweep, such as 60s or 5m; its problems share it. Default: no limit."},
+      {"max-trials", "N", "Configs tried for each problem, besides stored ones. Default: no limit."},
+      {"seed", "N", "Seed of all random choices. The same seed and the same times give the same search. Default: 1."},
       {"no-prune", "",
-       "Try what would be left out since it cannot win, by what a model bounds or the compiler says, and what was left "
-       "out before."},
+       "Also try configs that cannot win by a model's bound or the compiler's report, and "
+       "those that earlier sweeps pruned."},
       {"dry-run", "",
-       "No sweep: tell what it would do, problem by problem, and how long it would take. --device may name a device of "
-       "the cache that is not here."},
+       "Print the work and duration of the sweep for each problem, and do nothing. --device may name a device of the "
+       "cache that is not in this machine."},
       {"replay", "FILE",
-       "No sweep: run the strategy, or all of them, against the trials of an exhaustive sweep that FILE (export "
-       "--trials) has, with no "
-       "device, and tell what each asks for, how long it measures and how much slower its winner is."},
+       "Run the strategy, or every strategy, against the recorded exhaustive sweep in FILE (export --trials), without "
+       "a device. Prints its trials, its measuring time and the loss of its winners."},
       {"misses", "",
-       "Tune the shapes that applications asked for and that had no winner, of OP or of all ops, and forget those that "
-       "then have one. No shapes are given."},
+       "Tune the shapes, of OP or of all ops, that applications asked for and that had no winner. Shapes that then "
+       "have a winner are forgotten. Takes no shapes."},
       {"revalidate", "",
-       "Time again, in turns, the winners of OP or of all ops that were chosen under another driver, compiler, version "
-       "or source, and those that led with them: each is kept, another is promoted, or all configs are searched again. "
-       "No shapes are given."},
+       "Time stale winners of OP or of all ops again, in turns with their runners-up and ties. A winner is stale if it "
+       "was chosen under another driver, compiler or source. It is kept, another is promoted, or all configs are "
+       "searched again. Takes no shapes."},
       {.name = "config",
        .value = "CONFIG",
-       .help = "Consider this config alone; into a cache of its own, since it wins.",
+       .help = "Consider only this config. Give it a cache of its own: it becomes the winner there.",
        .takes = Takes::config},
       {"max-configs", "N",
-       "Configs considered for each problem, chosen over the whole space; 0: all. Default: all, on the emulator 24."},
+       "Configs considered for each problem, spread over the space; 0: all. Default: all; 24 on the emulator."},
       kJobs,
-      {"again", "", "Measure what the cache has already, too."},
+      {"again", "", "Also measure configs that already have trials."},
       {.name = "retry",
        .value = "LIST",
-       .help = "Try again what failed so: compile_failed, exceeds_limits, wrong_result, timed_out, crashed, or all. "
-               "Without it no failure is tried twice.",
+       .help = "Try configs with these failures again: compile_failed, exceeds_limits, wrong_result, timed_out, "
+               "crashed, or all. Default: none.",
        .words = {"compile_failed", "exceeds_limits", "wrong_result", "timed_out", "crashed", "all"},
        .list = true},
       {.name = "fail-on",
        .value = "LIST",
-       .help = "Exit code 1 where a config of these problems has failed so, in this sweep or before; as --retry.",
+       .help = "Exit with 1 if a config of these problems has such a failure, from this sweep or an "
+               "earlier one. Values as for --retry.",
        .words = {"compile_failed", "exceeds_limits", "wrong_result", "timed_out", "crashed", "all"},
        .list = true},
       {"timeout", "SECONDS",
-       "Stop a config that shows no progress for so long: timed_out. Default: 10, less once a config is known to be "
-       "much faster; on the emulator 90."},
-      {"no-ceilings", "", "Do not measure the ceilings that the table compares with, nor the compute rate."},
-      {"quiet", "", "No progress; configs that were wrong, crashed or hung are told all the same."},
+       "Stop a config that makes no progress for this long, with status timed_out. Default: 10, less once a much "
+       "faster config is known; 90 on the emulator."},
+      {"no-ceilings", "", "Do not measure the table's ceilings and compute rate."},
+      {"quiet", "", "Print no progress. Wrong, crashed and hung configs are still reported."},
       kLogFormat,
       kOps,
       kCache,
@@ -291,33 +288,31 @@ Verb sweep_verb() {
   verb.summary = "Tune an op: compile, verify and measure its configs, and keep the winners";
   verb.usage = "[OP [NAME=VALUES...]]... [OPTION...]";
   verb.description = {
-      "Every config that is legal for a problem is compiled (each binary once), checked against the op's reference and "
-      "measured; each trial is stored as soon as it is made, failures included. What the cache has already is not "
-      "measured again, so a sweep that was interrupted or killed goes on where it stopped. On another GPU "
-      "of the model it times all configs anew, and the stored winner stays until it is timed there. Ends with the "
-      "table of winners.",
-      "Problems: NAME=VALUES names dims, attributes or dtype, and --shapes says the same in one text. VALUES are lists "
-      "(1024,4096) and ranges: 256..32768x2 doubles, 256..1024+256 adds. Every combination is tuned. Where no dims are "
-      "given, the grid of the op's definition is; where no dtype is given, the op's first.",
+      "Compiles each config that is legal for a problem (each binary once), checks it against the op's reference and "
+      "measures it. Each trial is stored at once, failures included. Stored trials are not measured again, so an "
+      "interrupted or killed sweep continues when it is run again. On another GPU of the same model all configs are "
+      "timed anew; the stored winner stays until that GPU has timed it. The sweep ends with the table of winners.",
+      "Problems: NAME=VALUES sets dims, attributes or dtype; --shapes sets the same in one text. VALUES are lists "
+      "(1024,4096) and ranges: 256..32768x2 doubles, 256..1024+256 adds. Every combination is tuned. Without dims, the "
+      "grid of the op's definition is tuned; without dtype, the op's first type.",
   };
   verb.options = measuring_options();
   std::ranges::move(searching_options(), std::back_inserter(verb.options));
   verb.examples = {
-      {"tilewright sweep softmax", "The grid of the definition, on the GPU if there is one, else on the emulator."},
+      {"tilewright sweep softmax", "The definition's grid, on the first GPU, else on the emulator."},
       {"tilewright sweep softmax --dtype bf16,f32 --shapes \"rows=256,4096 cols=1024..16384x4\"",
        "Two types, six shapes each."},
       {"tilewright sweep rmsnorm rows=4096 cols=8192 \"gemm[dtype=bf16]{m=64,n=4096,k=4096}\"", "Two ops."},
-      {"tilewright sweep --campaign transformer-7b.toml", "All that a file names, such as for a nightly run."},
+      {"tilewright sweep --campaign transformer-7b.toml", "All ops of a file, such as for a nightly run."},
       {"tilewright sweep saxpy --ops ./my_ops n=1000000", "An op of your own."},
-      {"tilewright sweep --replay sweep.db --strategy race", "How good race is, by a recorded sweep."},
-      {"tilewright sweep gemm --dry-run --device H200", "What the cache lacks for that GPU."},
-      {"tilewright sweep --misses", "What applications used on this GPU and nobody had tuned."},
+      {"tilewright sweep --replay sweep.db --strategy race", "The quality of race, judged on a recorded sweep."},
+      {"tilewright sweep gemm --dry-run --device H200", "The work that the cache lacks for that GPU."},
+      {"tilewright sweep --misses", "The untuned shapes that applications used on this GPU."},
       {"tilewright sweep --revalidate", "After a new driver or CUDA: are the winners still the fastest?"},
   };
   verb.exit_codes =
-      "0 every problem has a winner, 1 failed, or a config did that --fail-on names, 2 the command line or a "
-      "definition is wrong, 3 interrupted, some "
-      "problem has no winner, the base failed, or a GPU was lost.";
+      "0 every problem has a winner, 1 failed, or a config has a failure that --fail-on names, 2 the command line or a "
+      "definition is wrong, 3 interrupted, a problem has no winner, the base failed, or a GPU was lost.";
   verb.run = run;
   return verb;
 }

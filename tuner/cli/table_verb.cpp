@@ -116,49 +116,49 @@ ExitCode run(const Arguments& arguments, Console& console) {
 Verb table_verb() {
   Verb verb;
   verb.name = "table";
-  verb.summary =
-      "Print winners over shapes or time, all configs of a problem, effects of a parameter, or two sides compared";
+  verb.summary = "Print winners, their history, all configs of a problem, the effect of a parameter, or a comparison";
   verb.usage = "OP [NAME=VALUES...] [OPTION...]";
   verb.description = {
-      "The winners of an op, for all problems of the cache or for those that agree with the names given (dtype=bf16 "
-      "cols=4096,8192): time with its 95 % interval, GB/s or TFLOP/s, share of the measured ceiling, what the time is "
-      "bound by, speed-up over the op's base, match and device. A time of device cpu is the emulator's.",
-      "With --all every config that was tried, fastest first, the winner with a star: also registers, shared memory, "
-      "spills, occupancy and what became of it. With --by what each value of a parameter costs at best and at the "
-      "median, in each implementation. With --compare two caches, devices or versions side by side. With --history the "
-      "winners of each problem over versions, drivers and time: faster, slower or not told apart. docs/tables.md "
-      "explains every column.",
-      "Text of more than 200 winners is a line for each dtype and attributes, unless --where, --sort, --top or "
-      "--columns ask for rows.",
-      "--where, --sort and --columns name columns as CSV and JSON do, those included that text has no room for; "
-      "parameters of configs are columns, too.",
+      "Prints the winners of an op for all problems of the cache, or for those that match NAME=VALUES (dtype=bf16 "
+      "cols=4096,8192). Columns: time with its 95 % interval, GB/s or TFLOP/s, share of the measured ceiling, bound "
+      "(memory, compute or launch), speed-up over the op's base, match and device. Times "
+      "of device cpu are the emulator's.",
+      "--all prints every tried config, fastest first and the winner with a star, with registers, shared memory, "
+      "spills, occupancy and status. --by prints the best and the median cost of each value of a parameter, for each "
+      "implementation. --compare prints two caches, devices or versions side by side. --history prints the winners of "
+      "each problem over versions, drivers and time: faster, slower or not told apart. "
+      "docs/tables.md explains the columns.",
+      "As text, more than 200 winners become one line for each dtype and attributes, unless --where, "
+      "--sort, --top or --columns is given.",
+      "--where, --sort and --columns take the column names of CSV and JSON, including columns that text "
+      "omits and parameters of configs.",
   };
   verb.options = {
-      {.name = "all", .value = "", .help = "Every config that was tried, not winners alone."},
+      {.name = "all", .value = "", .help = "Every tried config, not only winners."},
       {.name = "by",
        .value = "PARAM",
        .help = "The effect of one parameter of the configs, or of implementation.",
        .takes = Takes::parameter},
       {.name = "compare",
        .value = "SIDE",
-       .help = "Two sides, --compare A B: files of caches, devices of the cache, or versions of its trials such as "
-               "driver=13.0, compiler='NVRTC 13.0' or tilewright=VERSION.",
+       .help = "Compare two sides, --compare A B. A side is a cache file, a device of the cache, or a version of its "
+               "trials, such as driver=13.0, compiler='NVRTC 13.0' or tilewright=VERSION.",
        .repeated = true},
       {.name = "history",
        .value = "",
-       .help = "What was served first for each problem over time, and whether it was faster than the one before."},
+       .help = "The winners of each problem over time, each compared with the one before."},
       {.name = "where",
        .value = "QUESTION",
-       .help = "Only rows of which this is true: 'cols>=4096 and dtype=bf16'. The language of formulas, over columns."},
+       .help = "Only rows for which this formula over columns is true: 'cols>=4096 and dtype=bf16'."},
       {.name = "sort",
        .value = "LIST",
-       .help = "Columns to sort by; with - in front the greatest first: -gb_per_s,cols.",
+       .help = "Columns to sort by; a leading - puts the greatest first: -gb_per_s,cols.",
        .list = true,
        .takes = Takes::columns},
       {.name = "top", .value = "N", .help = "At most N rows, after sorting."},
       {.name = "columns",
        .value = "LIST",
-       .help = "These columns in this order.",
+       .help = "Print these columns in this order.",
        .list = true,
        .takes = Takes::columns},
       {.name = "dtype", .value = "LIST", .help = "Only these types.", .list = true, .takes = Takes::dtypes},
@@ -171,11 +171,12 @@ Verb table_verb() {
   verb.examples = {
       {"tilewright table softmax --dtype bf16 --format csv", "For a spreadsheet."},
       {"tilewright table softmax --where 'cols>=4096 and share_of_ceiling<0.8' --sort share_of_ceiling",
-       "Large rows that leave the most bandwidth unused."},
+       "Long rows that leave the most bandwidth unused."},
       {"tilewright table softmax rows=4096 cols=1024 dtype=bf16 --all --top 10", "The ten best configs of a problem."},
-      {"tilewright table gemm --by stages", "What the number of stages does."},
-      {"tilewright table softmax --history --where 'verdict=slower'", "Problems that got slower, and with what."},
-      {"tilewright table softmax --compare old.db new.db", "What changed between two caches."},
+      {"tilewright table gemm --by stages", "The effect of the number of stages."},
+      {"tilewright table softmax --history --where 'verdict=slower'",
+       "Problems that became slower, with the versions."},
+      {"tilewright table softmax --compare old.db new.db", "The differences between two caches."},
   };
   verb.exit_codes = "0 done, 1 there is no row to print or the cache cannot be read, 2 the command line is wrong.";
   verb.run = run;

@@ -27,7 +27,7 @@ std::chrono::nanoseconds budget_of(const Arguments& arguments) {
 
 std::vector<std::string> devices_of(const Arguments& arguments) {
   if (!arguments.has("devices")) return {arguments.text("device", "auto")};
-  if (arguments.has("device")) throw UsageError("--device and --devices: one of them says where to measure");
+  if (arguments.has("device")) throw UsageError("--device and --devices exclude each other: give one");
   if (arguments.text("devices").empty()) throw UsageError("--devices takes all, or a list such as cuda:0,cuda:1");
   std::vector<std::string> names = app::split_list(arguments.text("devices"));
   if (std::ranges::find(names, "") != names.end()) {

@@ -37,37 +37,36 @@ ExitCode run(const Arguments& arguments, Console& console) {
 Verb verify_verb() {
   Verb verb;
   verb.name = "verify";
-  verb.summary = "Check configs against the op's reference on a device, with the errors of every output";
+  verb.summary = "Check configs against the op's reference on a device, and print the errors of each output";
   verb.usage = "OP [NAME=VALUES...] [OPTION...]";
   verb.description = {
-      "Runs each config on every sample of the op and compares every element with the reference, which accumulates in "
-      "fp64; then once more on other inputs, in place where the op allows that. Nothing is timed, and nothing is "
-      "written to the cache.",
-      "Where all dims are named, each with one value, that problem is checked, tuned or not: its winner on the device, "
-      "or the op's base where it has none. Otherwise the winners of the tuned problems that have one of the values "
-      "given are: dtype=bf16 cols=4096,8192.",
-      "Errors, of all samples together: the largest absolute and relative error of an element, how many are off by "
-      "more than atol + rtol·|reference|, and the error of the whole output norm-wise beside its limit.",
+      "Runs each config on each sample of the op and compares all elements with the reference, which accumulates in "
+      "fp64. A second run has other inputs, in place if the op allows it. Nothing is timed, and "
+      "nothing is written to the cache.",
+      "If each dim has one value, that problem is checked, tuned or not, with its winner on the device or else the "
+      "op's base. Otherwise the winners of the matching tuned problems are checked: dtype=bf16 cols=4096,8192.",
+      "Errors cover all samples: the largest absolute and relative error of an element, the number of elements off by "
+      "more than atol + rtol·|reference|, and the norm-wise error of the whole output beside its limit.",
   };
   verb.options = {
       {.name = "config",
        .value = "CONFIG",
-       .help = "This config instead; base is the op's fallback, all is every legal one.",
+       .help = "Check this config instead; base is the op's fallback, all is all legal configs.",
        .repeated = true,
        .takes = Takes::config},
       {"max-configs", "N",
-       "Of all: so many, chosen over the whole space; 0: no bound. Default: 0, on the emulator 24."},
+       "With --config all: the number of configs, spread over the space; 0: no limit. Default: 0; 24 on the emulator."},
       {.name = "device",
        .value = "NAME",
        .help = "auto (default: the first GPU, else the emulator), cpu, or cuda:N.",
        .takes = Takes::place},
       {.name = "mode",
        .value = "MODE",
-       .help = "Whose winners: those timed cold (default), hot, or by events.",
+       .help = "Check winners timed cold (default), hot, or by events.",
        .words = {"cold", "hot", "events"}},
       kJobs,
       kCompileTimeout,
-      {"timeout", "SECONDS", "Stop a config that shows no progress for so long. Default: 10, on the emulator 90."},
+      {"timeout", "SECONDS", "Stop a config that makes no progress for this long. Default: 10; 90 on the emulator."},
       kOps,
       kCache,
       kFormat,
