@@ -11,8 +11,6 @@ namespace tilewright::cli {
 inline const Option kToken{"token-file", "FILE",
                            "A file with the token of the service. Default: the token in TILEWRIGHT_TOKEN."};
 inline const Option kAuthorities{"ca", "FILE", "Trusted certificates in PEM, instead of the system's."};
-inline const Option kPublishers{"publishers", "FILE",
-                                "Public keys in PEM, one or several, of those whose signature counts."};
 
 /// --token-file and --ca; Ctrl-C ends waiting for the network.
 [[nodiscard]] inline app::RemotePlace remote_place(const Arguments& arguments, const std::string& name) {
