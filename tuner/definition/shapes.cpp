@@ -136,7 +136,7 @@ std::vector<std::size_t> read_header(std::string_view line, const OpInterface& i
   for (const std::string_view name : split(line, ',')) {
     const std::size_t dim = dim_index(name, interface);
     if (std::ranges::find(columns, dim) != columns.end()) {
-      throw UsageError(fmt::format("dim '{}' is there twice", name));
+      throw UsageError(fmt::format("dim '{}' appears twice", name));
     }
     columns.push_back(dim);
   }
@@ -182,10 +182,10 @@ std::vector<Problem> parse_shapes(std::string_view text, const OpSpec& spec, con
     const std::size_t equals = word.find('=');
     if (equals == std::string_view::npos) {
       throw UsageError(
-          fmt::format("'{}' is no shape: write DIM=VALUES, such as {}=1024,4096", word, interface.dims.front()));
+          fmt::format("'{}' is not a shape: write DIM=VALUES, such as {}=1024,4096", word, interface.dims.front()));
     }
     std::vector<std::int64_t>& of_dim = values[dim_index(word.substr(0, equals), interface)];
-    if (!of_dim.empty()) throw UsageError(fmt::format("dim '{}' is there twice", word.substr(0, equals)));
+    if (!of_dim.empty()) throw UsageError(fmt::format("dim '{}' appears twice", word.substr(0, equals)));
     of_dim = parse_range(word.substr(0, equals), word.substr(equals + 1));
   }
   for (std::size_t dim = 0; dim < values.size(); ++dim) {

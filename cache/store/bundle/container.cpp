@@ -141,7 +141,7 @@ ContainerReader::ContainerReader(std::filesystem::path file)
   if (size < sizeof header) throw damage(file_, fmt::format("it has {} bytes, fewer than a header", size));
   read(0, std::as_writable_bytes(std::span(&header, 1)));
   if (header.magic != kMagic) {
-    throw refusal(file_, "is no bundle of Tilewright", "Name a file that `tilewright export --bundle` made");
+    throw refusal(file_, "is not a bundle of Tilewright", "Name a file that `tilewright export --bundle` made");
   }
   if (header.form > kForm) {
     throw refusal(file_, fmt::format("has the form {}, and this program knows forms up to {}", header.form, kForm),

@@ -37,13 +37,13 @@ Error not_written(const std::filesystem::path& to, const std::filesystem::path& 
 }
 
 Error no_frame(const std::filesystem::path& file) {
-  return Error(fmt::format("{} is no whole zstd frame; pack a cache with `zstd -19 FILE`", file.string()));
+  return Error(fmt::format("{} is not a whole zstd frame; pack a cache with `zstd -19 FILE`", file.string()));
 }
 
 void require_size(unsigned long long size, const std::filesystem::path& file) {
   if (size <= kMost) return;
   throw Error(
-      fmt::format("{} is {} MiB unpacked, more than the {} MiB that are read packed; unpack it with `zstd -d {}`",
+      fmt::format("{} is {} MiB unpacked; packed files are read up to {} MiB unpacked; unpack it with `zstd -d {}`",
                   file.string(), size >> 20, kMost >> 20, file.string()));
 }
 

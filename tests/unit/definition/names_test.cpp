@@ -74,7 +74,7 @@ TEST(NameRegistry, refuses_names_with_another_meaning) {
 }
 
 TEST(NameRegistry, refuses_names_that_are_taken) {
-  EXPECT_EQ(claim_mistake("rows", "dim"), "dim 'rows' is there twice");
+  EXPECT_EQ(claim_mistake("rows", "dim"), "dim 'rows' appears twice");
   EXPECT_EQ(claim_mistake("rows", "parameter"), "parameter 'rows' clashes: there is a dim of that name");
   EXPECT_EQ(claim_mistake("act", "parameter"), "parameter 'act' clashes: there is an attribute of that name");
 }

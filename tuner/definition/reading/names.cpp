@@ -92,7 +92,7 @@ bool NameRegistry::claim(const std::string& name, std::string_view what, Place p
   }
   const auto [entry, is_new] = taken_.emplace(name, what);
   if (is_new) return true;
-  mistakes.add(place, entry->second == what ? fmt::format("{} '{}' is there twice", what, name)
+  mistakes.add(place, entry->second == what ? fmt::format("{} '{}' appears twice", what, name)
                                             : fmt::format("{} '{}' clashes: there is {} {} of that name", what, name,
                                                           entry->second == "attribute" ? "an" : "a", entry->second));
   return false;
