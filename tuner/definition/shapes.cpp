@@ -152,7 +152,7 @@ Problem read_row(std::string_view line, const std::vector<std::size_t>& columns,
                  const OpInterface& interface) {
   const std::vector<std::string_view> cells = split(line, ',');
   if (cells.size() != columns.size()) {
-    throw UsageError(fmt::format("{} values, and {} columns", cells.size(), columns.size()));
+    throw UsageError(fmt::format("the line has {} values for {} columns", cells.size(), columns.size()));
   }
   std::vector<std::int64_t> dims(columns.size());
   for (std::size_t i = 0; i < cells.size(); ++i) dims[columns[i]] = parse_dim(interface.dims[columns[i]], cells[i]);

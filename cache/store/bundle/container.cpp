@@ -130,11 +130,11 @@ ContainerReader::ContainerReader(std::filesystem::path file)
       identity_(identity_of(file_)),
       open_(::open(file_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   if (!open_) {
-    throw refusal(file_, fmt::format("cannot be opened ({})", std::strerror(errno)), "Name the file that is meant");
+    throw refusal(file_, fmt::format("cannot be opened ({})", std::strerror(errno)), "Name another file");
   }
   struct stat facts {};
   if (::fstat(open_.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) {
-    throw refusal(file_, "is not a regular file", "Name the file that is meant");
+    throw refusal(file_, "is not a regular file", "Name another file");
   }
   const auto size = static_cast<std::uint64_t>(facts.st_size);
   Header header;

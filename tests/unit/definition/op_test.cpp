@@ -33,7 +33,7 @@ const Spoiled kSpoiled[] = {
     {"dims_of_another_type", "dims = [\"rows\", \"cols\"]", "dims = \"rows\"", "\"rows\"",
      "'dims' in [op] must be a list, and is a text"},
     {"dim_that_is_a_word_of_cpp", "dims = [\"rows\"", "dims = [\"new\", \"rows\"", "\"new\"",
-     "dim 'new' is a word of C++; choose another name"},
+     "dim 'new' is a keyword of C++; choose another name"},
     {"dims_too_many", "dims = [\"rows\", \"cols\"]",
      "dims = [\"rows\", \"cols\", \"d3\", \"d4\", \"d5\", \"d6\", \"d7\", \"d8\", \"d9\"]", "[\"rows\"",
      "an op has at most 8 dims, and this has 9"},

@@ -162,7 +162,7 @@ const Wrong kWrong[] = {
     {"made_output_unknown", ", x = { op = \"softmax\", output = \"z\" }", "", "softmax has no output 'z'; known: y"},
     {"made_without_an_output", ", x = { op = \"softmax\" }", "", "the sample of 'x' has no 'output'"},
     {"made_of_another_type", ", table = { op = \"copy\", output = \"y\", dims = { n = \"rows\" } }", "",
-     "'y' of copy has the type dtype, and 'table' i32"},
+     "'y' of copy has the type dtype, but 'table' has i32"},
     {"made_with_an_unknown_attribute", ", x = { op = \"softmax\", output = \"y\", attributes = { pich = \"dense\" } }",
      "", "softmax has no attribute 'pich'; did you mean 'pitch'?"},
     {"made_with_an_unknown_value", ", x = { op = \"softmax\", output = \"y\", attributes = { pitch = \"dens\" } }", "",

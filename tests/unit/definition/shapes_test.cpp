@@ -142,8 +142,8 @@ TEST_F(ShapesCsv, are_refused_with_the_line) {
   EXPECT_EQ(csv_refusal("rows,colz\n"), ":1: mini has no dim 'colz'; did you mean 'cols'?");
   EXPECT_EQ(csv_refusal("rows\n"), ":1: no column for dim 'cols'");
   EXPECT_EQ(csv_refusal("rows,cols,rows\n"), ":1: dim 'rows' appears twice");
-  EXPECT_EQ(csv_refusal("rows,cols\n1,2\n3\n"), ":3: 1 values, and 2 columns");
-  EXPECT_EQ(csv_refusal("rows,cols\n1,2,3\n"), ":2: 3 values, and 2 columns");
+  EXPECT_EQ(csv_refusal("rows,cols\n1,2\n3\n"), ":3: the line has 1 values for 2 columns");
+  EXPECT_EQ(csv_refusal("rows,cols\n1,2,3\n"), ":2: the line has 3 values for 2 columns");
   EXPECT_EQ(csv_refusal("rows,cols\n\n1,0\n"), ":3: dim 'cols' is 0; dims are at least 1");
   EXPECT_EQ(csv_refusal("rows,cols\n1..4x2,8\n"), ":2: dim 'rows' is '1..4x2', which is not a whole number");
   EXPECT_EQ(csv_refusal(""), ": no shapes; the first line names the dims (rows,cols), each further line is one shape");

@@ -82,7 +82,7 @@ TEST(RowFilter, refuses_what_cannot_be_compared) {
       << mistake("cols = 'bf16'");
   EXPECT_NE(mistake("dtype = 16").find("at column 1"), std::string::npos) << mistake("dtype = 16");
   EXPECT_NE(mistake("dtype > 3").find("only compared with = or !="), std::string::npos) << mistake("dtype > 3");
-  EXPECT_NE(mistake("dtype").find("a text is no question"), std::string::npos) << mistake("dtype");
+  EXPECT_NE(mistake("dtype").find("a text is not a condition"), std::string::npos) << mistake("dtype");
   EXPECT_NE(mistake("cols = width").find("there is no column 'width'"), std::string::npos) << mistake("cols = width");
 }
 

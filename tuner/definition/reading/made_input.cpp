@@ -69,7 +69,7 @@ class Reader {
       if (arg.name != node.text) continue;
       if (arg.type == arg_.type) return;
       const auto words = [](const std::optional<DType>& type) { return type ? name(*type) : "dtype"; };
-      mistakes_.add(node.place, fmt::format("'{}' of {} has the type {}, and '{}' {}", arg.name, other().op,
+      mistakes_.add(node.place, fmt::format("'{}' of {} has the type {}, but '{}' has {}", arg.name, other().op,
                                             words(arg.type), arg_.name, words(arg_.type)));
       return;
     }
