@@ -143,7 +143,7 @@ std::vector<Trial> Store::trials(const ProblemKey& key, const std::vector<std::s
 }
 
 std::vector<Store::Tried> Store::tried(const std::string& op) const {
-  return impl_->reading("list what was tried", [&, &database = impl_->database] {
+  return impl_->reading("list the tried implementations", [&, &database = impl_->database] {
     std::vector<Tried> all;
     // Grouped first: a row that trials refer to is checked once, not once a trial.
     Query query = database.query(
@@ -172,7 +172,7 @@ std::vector<Store::Tried> Store::tried(const std::string& op) const {
 
 std::vector<Problem> Store::problems_tried(const std::string& interface_hash, const std::string& device_fingerprint,
                                            MeasureMode mode) const {
-  return impl_->reading("list what was tried", [&, &database = impl_->database] {
+  return impl_->reading("list the tried problems", [&, &database = impl_->database] {
     const auto snapshot = database.begin_read();
     std::vector<Problem> problems;
     const auto interface = ids::find_interface(database, interface_hash);
