@@ -18,7 +18,7 @@ using nlohmann::json;
 class Bounds {
  public:
   Bounds(const char* form, std::size_t bytes) : form_(form) {
-    if (bytes > kMostBytes) refuse(fmt::format("it has {} bytes, and {} are the most", bytes, kMostBytes));
+    if (bytes > kMostBytes) refuse(fmt::format("it has {} bytes; at most {} are accepted", bytes, kMostBytes));
   }
   void value() {
     if (++values_ > kMostValues) refuse(fmt::format("it has more than {} values", kMostValues));
@@ -95,7 +95,7 @@ class CborWalk {
     constexpr unsigned kOneByte = 24;
     constexpr unsigned kEightBytes = 27;
     if (info < kOneByte) return info;
-    if (info > kEightBytes) bounds_.refuse("the length of a part does not stand ahead of it");
+    if (info > kEightBytes) bounds_.refuse("it has an item of indefinite length");
     return take(std::size_t{1} << (info - kOneByte));
   }
 

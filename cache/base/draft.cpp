@@ -54,7 +54,7 @@ std::string why_not_written(const fs::path& file, std::error_code error) {
   if (error == std::errc::no_such_file_or_directory) {
     return fmt::format("its folder {0} does not exist. Make it (mkdir -p {0}), {1}.", folder, kOther);
   }
-  if (error == std::errc::not_a_directory) return fmt::format("{} is no folder. Name another file.", folder);
+  if (error == std::errc::not_a_directory) return fmt::format("{} is not a folder. Name another file.", folder);
   if (error == std::errc::is_a_directory) return "it is a folder. Name a file in it.";
   if (error == std::errc::permission_denied || error == std::errc::operation_not_permitted ||
       error == std::errc::read_only_file_system) {

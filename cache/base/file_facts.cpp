@@ -92,8 +92,8 @@ bool writable_by_others(const std::filesystem::path& path) try {
 void refuse_shared_cache(const std::filesystem::path& path, bool allowed) {
   if (allowed || !writable_by_others(path)) return;
   throw CacheError(
-      fmt::format("the cache {} can be changed by other users, and what it holds runs as this program's code: take "
-                  "their right away (chmod go-w), or allow it with TILEWRIGHT_ALLOW_SHARED_CACHE=1",
+      fmt::format("the cache {} can be changed by other users, and this program runs the kernels in it: take their "
+                  "right to write it and its folder (chmod go-w), or allow it with TILEWRIGHT_ALLOW_SHARED_CACHE=1",
                   path.string()));
 }
 

@@ -111,7 +111,8 @@ std::string sha256_file(const std::filesystem::path& file) {
   while (stream.read(block.data(), static_cast<std::streamsize>(block.size())) || stream.gcount() > 0) {
     hash.add(std::string_view(block).substr(0, static_cast<std::size_t>(stream.gcount())));
   }
-  if (!stream.is_open() || stream.bad()) throw CacheError(fmt::format("{} cannot be read", file.string()));
+  if (!stream.is_open() || stream.bad())
+    throw CacheError(fmt::format("the file {0} cannot be read (ls -l {0})", file.string()));
   return std::move(hash).digits();
 }
 

@@ -31,10 +31,10 @@ fs::path place(std::string_view doing) {
   fs::path folder = fs::temp_directory_path(error);
   if (!error) return folder;
   const char* named = std::getenv("TMPDIR");
-  throw Error(fmt::format("cannot {}: there is no folder {} for files that are gone with the program{}", doing,
+  throw Error(fmt::format("cannot {}: there is no folder {} for temporary files{}", doing,
                           named == nullptr ? "/tmp" : named,
                           named == nullptr ? ". Make it (mkdir -m 1777 /tmp), or name another: export TMPDIR=FOLDER"
-                                           : ", as TMPDIR says. Type: unset TMPDIR"));
+                                           : " (named by TMPDIR). Type: unset TMPDIR"));
 }
 
 Descriptor open_folder(const fs::path& path) {
@@ -65,7 +65,7 @@ TemporaryFolder::TemporaryFolder(std::string_view doing) {
   std::call_once(once, [&] { remove_abandoned(folder); });
   std::string name = (folder / kPrefix).string() + "XXXXXX";
   if (::mkdtemp(name.data()) == nullptr) {
-    throw Error(fmt::format("cannot {}: no folder can be made in {} ({}). Set TMPDIR to a folder that can be written",
+    throw Error(fmt::format("cannot {}: no temporary folder can be made in {} ({}). Set TMPDIR to a writable folder",
                             doing, folder.string(), std::strerror(errno)));
   }
   path_ = name;

@@ -116,8 +116,8 @@ tw_options known_options(const tw_options* given) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(given);
   if (std::any_of(bytes + std::min(size, sizeof *given), bytes + size, [](unsigned char byte) { return byte != 0; })) {
     throw UsageError(
-        fmt::format("tw_options has {} bytes, more than the {} that version {} of the library knows, and sets some of "
-                    "those: the program was built for a later version",
+        fmt::format("tw_options has {} bytes and sets fields beyond the {} bytes that version {} of the library knows: "
+                    "the program was built for a later version of it; install that one",
                     size, sizeof *given, version()));
   }
   tw_options options{};
@@ -141,7 +141,7 @@ launch::LauncherOptions read_options(const tw_options& options) {
                                                               : std::optional<std::filesystem::path>(options.misses);
   if (options.watch_ms < 0) {
     throw UsageError(
-        fmt::format("the launcher's option watch_ms is {}; it is 0, for never, or more", options.watch_ms));
+        fmt::format("the launcher's option watch_ms is {}: write 0, for never, or more", options.watch_ms));
   }
   result.watch = std::chrono::milliseconds(options.watch_ms);
   result.jit = options.jit != 0;

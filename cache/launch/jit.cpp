@@ -35,16 +35,15 @@ Jit::Jit(std::string ops) : ops_(std::move(ops)), library_(library_file()) {
   constexpr const char* kAdvice =
       "install it beside libtilewright.so, name it in TILEWRIGHT_LIBJIT, or open the launcher without `jit`";
   if (!library_) {
-    throw UsageError(fmt::format("compiling at run time was asked for, and {} cannot be opened: {}; {}", kFile,
+    throw UsageError(fmt::format("the launcher's option `jit` needs {}, which cannot be opened: {}; {}", kFile,
                                  library_.why(), kAdvice));
   }
   const auto version_of = library_.find<jit::VersionFunction>(jit::kVersionName);
   compile_ = library_.find<jit::CompileFunction>(jit::kCompileName);
   if (!library_.missing().empty() || version_of() != std::string_view(version())) {
-    throw UsageError(
-        fmt::format("compiling at run time was asked for, and {} is {}, where {} is needed; {}", library_.file(),
-                    library_.missing().empty() ? fmt::format("of version {}", version_of()) : "no such library",
-                    version(), kAdvice));
+    throw UsageError(fmt::format(
+        "the launcher's option `jit` needs {} of version {}, and {} is {}; {}", kFile, version(), library_.file(),
+        library_.missing().empty() ? fmt::format("of version {}", version_of()) : "another library", kAdvice));
   }
   // NVRTC, which the library opens, must not be unloaded.
   library_.keep_loaded();

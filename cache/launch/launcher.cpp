@@ -161,13 +161,13 @@ std::string Launcher::snapshot() {
     if (sources.cache() == nullptr) {
       why = sources.cache_error();
     } else if (sources.changes().cache != Sources::Changes::File::none) {
-      why = "the cache has changed since it was read: tw_refresh";
+      why = "the cache has changed since it was read: call tw_refresh";
     }
   }
   const std::filesystem::path& file = options_.cache;
   if (std::error_code ignored;
       why.empty() && std::filesystem::exists(wal_of(std::filesystem::canonical(file, ignored)), ignored)) {
-    why = "tuners write it: it is no snapshot";
+    why = "tuners write the cache, so it has no lasting hash";
   } else if (const auto identity = identity_of(file); why.empty() && (!hashed_ || hashed_ != identity)) {
     hash_ = sha256_file(file);
     hashed_ = identity;
@@ -363,8 +363,9 @@ DeviceFacts Launcher::query_device() {
     if (driver->device_count() > 0) return facts(*driver, 0);
     why = "this machine has no GPU";
   }
-  throw DeviceError(fmt::format("{}; name the device to answer for in the launcher's option `device`. As to {}: {}",
-                                why, resolver_.sources().title(), stored_devices_text()));
+  throw DeviceError(
+      fmt::format("{}; name the device to answer for in the launcher's option `device`: cpu, or a device of {}; {}",
+                  why, resolver_.sources().title(), stored_devices_text()));
 }
 
 Launcher::Answer Launcher::answer(const Op& op, const Problem& problem) {

@@ -176,11 +176,11 @@ void Op::refuse_stride(const Strided& strided, const ShortStride& mistake, std::
 void Op::refuse_pair(const StridedPair& pair, std::size_t stride, std::span<void* const> args) const {
   const Strided &output = strided_[pair.output], &input = strided_[pair.input];
   const PlannedArg& arg = args_[output.arg];
-  throw UsageError(fmt::format("{}: '{}' is '{}', and their {} are {} and {}; in place they must be equal",
-                               identity_.spec.text(), arg.name, args_[input.arg].name,
-                               arg.is_pitched ? "pitches" : fmt::format("strides at extent {}", stride),
-                               read<std::int64_t>(args[strides_[output.first + stride].scalar]),
-                               read<std::int64_t>(args[strides_[input.first + stride].scalar])));
+  throw UsageError(fmt::format(
+      "{}: '{}' and '{}' share memory, and their {} are {} and {}; in place they must be equal", identity_.spec.text(),
+      arg.name, args_[input.arg].name, arg.is_pitched ? "pitches" : fmt::format("strides at extent {}", stride),
+      read<std::int64_t>(args[strides_[output.first + stride].scalar]),
+      read<std::int64_t>(args[strides_[input.first + stride].scalar])));
 }
 
 Alignments Op::alignments_of(std::uint64_t alignment) const {

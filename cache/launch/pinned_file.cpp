@@ -33,8 +33,8 @@ fs::path pinned_file(const fs::path& cache, const std::string& hash) {
     other = fmt::format("; {} is sha256:{}", file.string(), found);
   }
   throw CacheError(fmt::format(
-      "the snapshot sha256:{0} is asked for (TILEWRIGHT_SNAPSHOT, or the option `snapshot`), and neither {1} nor a "
-      "file in snapshots beside it is this one{2}. Fetch it with `tilewright pull URL --pin sha256:{0} --to {3}`",
+      "the snapshot sha256:{0} (TILEWRIGHT_SNAPSHOT, or the option `snapshot`) was not found: neither {1} nor a file "
+      "in snapshots beside it has this hash{2}. Fetch it with `tilewright pull URL --pin sha256:{0} --to {3}`",
       hash, cache.string(), other, folder_of(cache).string()));
 }
 

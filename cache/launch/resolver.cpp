@@ -27,8 +27,8 @@ std::pair<std::string, std::string> split_interface(const std::string& text) {
   const std::size_t end = bracket == std::string::npos ? text.size() : bracket;
   const std::string hash = text.substr(at + 1, end - at - 1);
   if (hash.size() != kHashDigits || hash.find_first_not_of("0123456789abcdef") != std::string::npos) {
-    throw UsageError(
-        fmt::format("'{}' in '{}' is not an interface: these are {} hexadecimal digits", hash, text, kHashDigits));
+    throw UsageError(fmt::format("'{}' in '{}' is not the hash of an interface: write {} lower-case hexadecimal digits",
+                                 hash, text, kHashDigits));
   }
   return {text.substr(0, at) + text.substr(end), hash};
 }
@@ -90,7 +90,7 @@ Chosen explained(Chosen chosen, const WinnerSource& source, const Problem& probl
     chosen.why = fmt::format("{} has no winner and no base for {} on {}; make them with: {}", source.title(),
                              problem.key(), device.fingerprint(), sweep_command(problem));
   } else {
-    chosen.why = fmt::format("nothing that {} has can serve {} on {}: {}", source.title(), problem.key(),
+    chosen.why = fmt::format("no config of {} can serve {} on {}: {}", source.title(), problem.key(),
                              device.fingerprint(), chosen.why);
   }
   return chosen;
@@ -110,11 +110,11 @@ std::optional<std::string> shortcoming(const WinnerSource& source, const Chosen*
   if (match.fit == Fit::exact && match.device == DeviceFit::same_device) return std::nullopt;
   const std::string other = match.fit == Fit::base_default
                                 ? "the op's base"
-                                : fmt::format("what is tuned for {}{}", chosen.choice->row.problem.key(),
-                                              match.is_learned ? ", by what it has learned" : "");
+                                : fmt::format("the config tuned for {}{}", chosen.choice->row.problem.key(),
+                                              match.is_learned ? ", by its loss model" : "");
   const std::string why = chosen.unread.empty()
                               ? fmt::format("{} was not tuned for the shape on this GPU", source.title())
-                              : fmt::format("of {} could not be read: {}", source.title(), chosen.unread);
+                              : fmt::format("part of {} could not be read: {}", source.title(), chosen.unread);
   return fmt::format("{}; it would serve {} ({})", why, other, match.text());
 }
 

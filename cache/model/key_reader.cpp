@@ -37,7 +37,7 @@ std::vector<KeyReader::Pair> KeyReader::pairs(char open, char close) {
   if (!next_is(open)) return pairs;
   ++at_;
   while (!next_is(close)) {
-    if (!pairs.empty()) expect(',', fmt::format("between pairs stands ',', after the last one '{}'", close));
+    if (!pairs.empty()) expect(',', fmt::format("separate pairs with ',', and write '{}' after the last one", close));
     skip_spaces();
     Pair pair;
     pair.name_at = at_;
@@ -60,7 +60,7 @@ std::vector<KeyReader::Pair> KeyReader::pairs(char open, char close) {
 
 void KeyReader::end() {
   skip_spaces();
-  if (at_ != text_.size()) fail(at_, fmt::format("'{}' is too much", text_.substr(at_)));
+  if (at_ != text_.size()) fail(at_, fmt::format("unexpected '{}'", text_.substr(at_)));
 }
 
 void KeyReader::fail(std::size_t offset, std::string_view message, std::string_view hint) const {

@@ -142,7 +142,7 @@ std::string op_name_of(std::string_view text) { return KeyReader("op", text).wor
 OpSpec parse_spec(std::string_view text, const OpInterface& interface) {
   KeyReader reader("op", text);
   OpSpec spec = read_spec(reader, interface);
-  if (reader.next_is('{')) reader.fail(reader.offset(), "dims are no part of this; end it before '{'");
+  if (reader.next_is('{')) reader.fail(reader.offset(), "an op is written without dims; end it before '{'");
   reader.end();
   return spec;
 }

@@ -48,7 +48,7 @@ class Planner {
       if (kernel.when.truth(scope_) && !add_kernel(kernel)) return illegal_;
     }
     if (plan_.kernels.empty()) {
-      refuse("no kernel", "it launches no kernel: `when` is false of each");
+      refuse("no kernel", "it launches no kernel: `when` is false for each");
       return illegal_;
     }
     if (!align_args()) return illegal_;

@@ -59,7 +59,7 @@ std::optional<std::size_t> scalar_of(const Argument& argument, const std::string
   if (declared == interface.args.end() || declared->role != ArgRole::scalar || declared->type != DType::i64) {
     throw DefinitionError(
         {{fmt::format("interface of {}", interface.op), 0, 0,
-          fmt::format("{} of '{}' is '{}', which is no scalar of type i64", what, argument.name, scalar)}});
+          fmt::format("{} of '{}' is '{}', which is not a scalar of type i64", what, argument.name, scalar)}});
   }
   const auto here = std::find_if(args.begin(), args.end(), is_it);
   if (here == args.end()) return std::nullopt;

@@ -121,7 +121,7 @@ std::variant<PlannedMap, std::string> plan_map(const TensorMapRecipe& recipe, st
     const auto is_it = [&](const PlannedStride& each) { return args[each.scalar].name == recipe.stride_scalars[i]; };
     const auto stride = std::find_if(arg.strides.begin(), arg.strides.end(), is_it);
     if (stride == arg.strides.end()) {
-      return fmt::format("'{}' is no stride of '{}'", recipe.stride_scalars[i], arg.name);
+      return fmt::format("'{}' is not a stride of '{}'", recipe.stride_scalars[i], arg.name);
     }
     map.stride_scalars.push_back(stride->scalar);
   }

@@ -21,7 +21,7 @@ constexpr int kVersion = 3;
 /// This version has features of the last kernel only.
 constexpr int kOldestVersion = 2;
 
-[[noreturn]] void refuse(const char* why) { throw UsageError(std::string("this is no loss model: ") + why); }
+[[noreturn]] void refuse(const char* why) { throw UsageError(std::string("this is not a loss model: ") + why); }
 
 std::int16_t leaf_value(const LossModel::Node& node) {
   const auto bits = static_cast<std::uint16_t>(node.cut | node.right << 8);
@@ -40,7 +40,7 @@ std::vector<std::uint8_t> bytes_of(const std::vector<Value>& values) {
 template <class Value>
 std::vector<Value> values_of(const json& field) {
   const std::vector<std::uint8_t>& bytes = field.get_binary();
-  if (bytes.size() % sizeof(Value) != 0) refuse("a part of it ends within a value");
+  if (bytes.size() % sizeof(Value) != 0) refuse("one of its lists ends within a value");
   std::vector<Value> values(bytes.size() / sizeof(Value));
   if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
   return values;

@@ -13,7 +13,7 @@ namespace {
 std::string misaligned(const std::vector<PlannedArg>& args, const Alignments& alignments) {
   for (std::size_t i = 0; i < args.size() && i < alignments.size(); ++i) {
     if (args[i].role == ArgRole::scalar || args[i].alignment <= std::size_t{1} << alignments[i]) continue;
-    return fmt::format("{}{} must be aligned to {} bytes and is to {}", args[i].name,
+    return fmt::format("{}{} must be aligned to {} bytes, but is aligned to {}", args[i].name,
                        args[i].strides.empty() ? ""
                        : args[i].is_pitched    ? " with its pitch"
                                                : " with its strides",
@@ -79,7 +79,7 @@ class Choosing {
   /// Notes that a pinned config cannot serve.
   bool give_way(const Pin& pin, const std::string& why) {
     const std::string config = pin.config.config.text();
-    chosen_.gave_way.push_back(fmt::format("{} is {}, and gives way: {}", config, pin.text(), why));
+    chosen_.gave_way.push_back(fmt::format("{} is {}, but cannot serve: {}", config, pin.text(), why));
     return refuse(config, why);
   }
 
@@ -122,7 +122,7 @@ Chosen choose(const WinnerSource& source, const OpInterface& interface, const Pr
       candidates.pass_over(error);
     }
   }
-  for (const Pin& pin : candidates.pins_without_binary()) choosing.give_way(pin, "it has no binary that can serve it");
+  for (const Pin& pin : candidates.pins_without_binary()) choosing.give_way(pin, "it has no binary for this problem");
   Chosen chosen = std::move(choosing.chosen());
   if (!chosen.choice) candidates.rethrow_unread();
   chosen.unread = candidates.unread();

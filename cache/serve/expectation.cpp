@@ -67,14 +67,14 @@ std::optional<TimeAround> fastest_around(const WinnerSource& source, const Winne
   }
   if (count == 0) return std::nullopt;
   return TimeAround{std::exp(sum / weights),
-                    fmt::format("the fastest's time above a launch's by the product of the dims, "
+                    fmt::format("the fastest config's time less a launch's, scaled by the product of the dims, "
                                 "from {} around, such as {}; ",
                                 counted(count, "shape"), such_as)};
 }
 
 std::string basis_of_loss(const PlannedWinner& choice) {
   if (!choice.expected_loss) return "its loss is not known";
-  return choice.match.is_learned ? "its loss by what was learned of trials" : "its loss by the shapes around";
+  return choice.match.is_learned ? "its loss by the loss model" : "its loss by the shapes around";
 }
 
 }  // namespace
@@ -94,7 +94,7 @@ std::optional<Expectation> expectation_of(const WinnerSource& source, const Plan
     expected.basis = std::move(around->basis);
   } else if (own) {
     expected.time_ns = scaled_ns(*own, choice.row.problem, problem);
-    expected.basis = fmt::format("its time above a launch's by the product of the dims, from its {} at {}; ",
+    expected.basis = fmt::format("its time less a launch's, scaled by the product of the dims, from its {} at {}; ",
                                  show_time(own->median_ns), choice.row.problem.key());
   }
   expected.basis += basis_of_loss(choice);

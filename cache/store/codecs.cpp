@@ -31,7 +31,7 @@ auto read_json(std::string_view what, std::string_view text, Read read) {
 
 template <class Enum>
 Enum known(std::optional<Enum> value, std::string_view what, std::string_view text) {
-  if (!value) throw BadRow(fmt::format("'{}' is no {}", text, what));
+  if (!value) throw BadRow(fmt::format("'{}' is not a known {}", text, what));
   return *value;
 }
 
@@ -82,7 +82,7 @@ std::vector<std::pair<std::string, std::int64_t>> decode_dims(std::string_view t
     std::int64_t value = 0;
     const auto [after, error] = std::from_chars(equals == end ? end : equals + 1, end, value);
     if (error != std::errc() || value < 1 || (after != end && *after != ',')) {
-      throw BadRow(fmt::format("'{}' is no list of dims", text));
+      throw BadRow(fmt::format("'{}' is not a list of dims", text));
     }
     dims.emplace_back(std::string(at, equals), value);
     at = after == end ? end : after + 1;

@@ -63,7 +63,7 @@ Descriptor open_locked(std::string_view doing, const std::filesystem::path& path
     struct stat facts {};
     if (::fstat(file.get(), &facts) != 0) throw refusal_of_system(doing, path);
     if (!S_ISREG(facts.st_mode))
-      throw refusal(doing, path, "is no regular file", "Name another with TILEWRIGHT_MISSES");
+      throw refusal(doing, path, "is not a regular file", "Name another with TILEWRIGHT_MISSES=FILE");
     if (!file.lock(lock)) {
       if (errno == EWOULDBLOCK) return Descriptor();
       throw refusal_of_system(doing, path);
@@ -103,7 +103,7 @@ std::string read_at(std::string_view doing, const std::filesystem::path& path, c
 /// Checks the first line and the end; `start` has at least the first line of a file of misses.
 void check_frame(std::string_view doing, const std::filesystem::path& path, std::string_view start, char last) {
   if (!start.starts_with(kTitle)) {
-    throw refusal(doing, path, "is no file of misses",
+    throw refusal(doing, path, "is not a file of misses",
                   "It was left as it is. Name another with TILEWRIGHT_MISSES=FILE");
   }
   int format = 0;

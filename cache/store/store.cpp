@@ -115,7 +115,7 @@ std::optional<OpInterface> Store::interface_by_hash(const std::string& hash) con
     return impl_->keep(&Impl::Kept::interfaces, hash, [&]() -> std::optional<OpInterface> {
       Query query = database.query("SELECT definition, hash FROM interfaces WHERE hash = ? AND intact", hash);
       if (!query.next()) return std::nullopt;
-      if (query.text(1) != hash) throw BadRow("an index of the interfaces names another");
+      if (query.text(1) != hash) throw BadRow("an index of the interfaces leads to another row");
       return decode_interface(query.text(0));
     });
   });
@@ -127,7 +127,7 @@ std::optional<StoredImplementation> Store::implementation_by_hash(const std::str
     return impl_->keep(&Impl::Kept::implementations, hash, [&]() -> std::optional<StoredImplementation> {
       Query query = database.query("SELECT recipe, hash FROM implementations WHERE hash = ? AND intact LIMIT 1", hash);
       if (!query.next()) return std::nullopt;
-      if (query.text(1) != hash) throw BadRow("an index of the implementations names another");
+      if (query.text(1) != hash) throw BadRow("an index of the implementations leads to another row");
       return StoredImplementation{hash, decode_recipe(query.text(0))};
     });
   });
@@ -176,7 +176,7 @@ std::optional<Build> Store::build(const std::string& key) const {
         "d.key FROM builds d LEFT JOIN binaries b ON b.id = d.binary AND b.intact WHERE d.key = ? AND d.intact",
         key);
     if (!query.next()) return std::nullopt;
-    if (query.text(10) != key) throw BadRow("an index of the builds names another");
+    if (query.text(10) != key) throw BadRow("an index of the builds leads to another row");
     return Build{key,
                  query.integer(0) != 0,
                  query.text(1),
@@ -226,9 +226,9 @@ std::vector<std::byte> Store::binary(const std::string& content_hash) const {
         database.query("SELECT hash, size, data, dictionary FROM binaries WHERE hash = ? AND intact", content_hash);
     if (!query.next()) {
       throw fault(kDoing, path(), fmt::format("holds no binary {}", content_hash),
-                  "Run `tilewright sweep` for the op again: what is missing is compiled anew");
+                  "Run `tilewright sweep` for the op again: it compiles missing binaries");
     }
-    if (query.text(0) != content_hash) throw BadRow("an index of the binaries names another");
+    if (query.text(0) != content_hash) throw BadRow("an index of the binaries leads to another row");
     return read_binary(database, query);
   });
 }

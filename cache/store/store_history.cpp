@@ -128,7 +128,7 @@ History::BuildOf build_of(const Build& build) {
 }
 
 History Store::history(const std::string& op) const {
-  return impl_->reading("read what was tried", [&, &database = impl_->database] {
+  return impl_->reading("read the trials", [&, &database = impl_->database] {
     const auto snapshot = database.begin_read();
     History history;
     read_texts(database, op, history);

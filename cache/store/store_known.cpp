@@ -140,7 +140,7 @@ std::vector<ShapeSummary> Store::known_shapes(const ProblemKey& key, MeasureMode
 }
 
 ConfigIds Store::failed_configs(const ProblemKey& key, MeasureMode mode) const {
-  return impl_->reading("list what failed", [&, &database = impl_->database] {
+  return impl_->reading("list the failed configs", [&, &database = impl_->database] {
     const auto snapshot = database.begin_read();
     ConfigIds failed;
     const auto interface = ids::find_interface(database, key.interface_hash);

@@ -101,7 +101,7 @@ std::shared_ptr<const Learned> read_learned(Database& database, const ids::SpecO
   auto model = models.find(hash);
   if (model == models.end()) model = models.emplace(hash, decode_model(read_binary(database, row), hash)).first;
   if (!model->second) return nullptr;
-  if (model->second->space().dims != dims) throw BadRow("a loss model is of another number of dims");
+  if (model->second->space().dims != dims) throw BadRow("a loss model has another number of dims than the op");
   auto servers = read_servers(database, at.spec, at.device, mode, *model->second, row.integer(4));
   if (!servers) return nullptr;
   return std::make_shared<const Learned>(Learned{model->second, row.integer(4), *std::move(servers)});
@@ -144,12 +144,12 @@ std::vector<std::string> implementations_of_models(Database& database) {
 }
 
 bool Store::put_loss_model(const ProblemKey& key, MeasureMode mode, const LossModel& model, std::int64_t learned_at) {
-  return impl_->writing("store what was learned", [&, &database = impl_->database] {
+  return impl_->writing("store a loss model", [&, &database = impl_->database] {
     const std::int64_t interface = ids::need_interface(database, key.interface_hash);
     const auto spec = ids::find_spec(database, interface, key.problem.spec);
     if (!spec) {
       throw CacheError(
-          fmt::format("{} has no problem of {} that anything could be learned of", title(), key.problem.spec.text()));
+          fmt::format("{} has no problem of {} to learn from: sweep some first", title(), key.problem.spec.text()));
     }
     const std::int64_t device = ids::need_device(database, key.device_fingerprint);
     if (has_newer_model(database, *spec, device, mode)) return false;
@@ -166,7 +166,7 @@ bool Store::put_loss_model(const ProblemKey& key, MeasureMode mode, const LossMo
 }
 
 std::shared_ptr<const Learned> Store::learned(const ProblemKey& key, MeasureMode mode) const {
-  return impl_->reading("read what was learned", [&, &database = impl_->database]() -> std::shared_ptr<const Learned> {
+  return impl_->reading("read a loss model", [&, &database = impl_->database]() -> std::shared_ptr<const Learned> {
     const auto snapshot = database.begin_read();
     const auto at = ids::find_spec_on_device(database, key);
     if (!at) return nullptr;

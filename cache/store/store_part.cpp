@@ -181,7 +181,7 @@ std::vector<std::pair<std::string, PackPart>> WholeFile::parts_of(const Store& s
   const std::optional<OpInterface> interface = store.interface_of(op);
   if (!interface) return {};
   const std::set<std::string> in_use = store.implementations_in_use(interface->hash());
-  return store.impl_->reading("list what was tried", [&, &database = store.impl_->database] {
+  return store.impl_->reading("list the tried implementations", [&, &database = store.impl_->database] {
     std::vector<std::pair<std::string, PackPart>> parts;
     Query row = database.query(
         "SELECT s.dtype, m.name, m.id, m.hash, p.id, m.id IN (SELECT c.implementation FROM winners w "

@@ -23,7 +23,7 @@ PinKind decode_kind(const std::string& text) {
   for (const PinKind kind : {PinKind::pin, PinKind::ban, PinKind::free}) {
     if (text == name_of(kind)) return kind;
   }
-  throw BadRow(fmt::format("'{}' is no kind of pin", text));
+  throw BadRow(fmt::format("'{}' is not a kind of pin", text));
 }
 
 constexpr const char* kPinColumns = "k.kind, k.problem IS NOT NULL, m.hash, c.text, k.reason, k.since";
@@ -123,7 +123,7 @@ std::vector<Store::PinRow> Store::list_pins() const {
 }
 
 std::vector<ConfigId> Store::tried_configs(const ProblemKey& key, const std::string& implementation) const {
-  return impl_->reading("list what was tried", [&, &database = impl_->database] {
+  return impl_->reading("list the tried configs", [&, &database = impl_->database] {
     std::vector<ConfigId> configs;
     Query row = database.query(
         "SELECT m.hash, c.text FROM (SELECT config, device, measured_at FROM trials WHERE status <> 'pruned' UNION ALL "

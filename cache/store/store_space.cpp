@@ -139,16 +139,16 @@ class Collection {
     take_past_winners();
     take_trials();
     take_builds();
-    take("binaries", "binaries", "no build is of them",
+    take("binaries", "binaries", "no build refers to them",
          "SELECT id FROM binaries WHERE id NOT IN (SELECT binary FROM builds WHERE binary IS NOT NULL) "
          "AND id NOT IN (SELECT binary FROM loss_models)");
-    take("configs", "configs", "no trial, spare or pin is of them",
+    take("configs", "configs", "no trial, spare or pin refers to them",
          "SELECT id FROM configs WHERE id NOT IN (SELECT config FROM trials) AND id NOT IN (SELECT config FROM spares) "
          "AND id NOT IN (SELECT config FROM pins)");
     take("dictionaries", "dictionaries", "no binary needs them",
          "SELECT id FROM dictionaries WHERE implementation NOT IN (SELECT id FROM temp.kept_implementation) "
          "AND id NOT IN (SELECT dictionary FROM binaries WHERE dictionary IS NOT NULL)");
-    take("implementations", "implementations", "edited since, and nothing is left that was made of them",
+    take("implementations", "implementations", "edited since, and no config or dictionary of them is left",
          "SELECT id FROM implementations WHERE id NOT IN (SELECT id FROM temp.kept_implementation) "
          "AND id NOT IN (SELECT implementation FROM configs) AND id NOT IN (SELECT implementation FROM dictionaries)");
     take("rules", "rules", "no winner has them",
@@ -210,7 +210,7 @@ class Collection {
       }
     }
     take_chosen("binaries", "binaries", kWhy);
-    constexpr const char* kRests = "rest on what is damaged";
+    constexpr const char* kRests = "refer to damaged rows";
     take("builds", "builds", kRests,
          "SELECT id FROM builds WHERE binary IS NOT NULL AND binary NOT IN (SELECT id FROM binaries)");
     take("loss_models", "models", kRests, "SELECT id FROM loss_models WHERE binary NOT IN (SELECT id FROM binaries)");
@@ -287,7 +287,7 @@ UNION SELECT c.implementation FROM configs c WHERE c.id IN
                     "AND id NOT IN (SELECT build FROM temp.damaged_trial WHERE build IS NOT NULL)",
                     kServingBuilds));
     exec("UPDATE trials SET build = NULL WHERE build IN (SELECT id FROM temp.garbage)");
-    take_chosen("builds", "builds", "no winner, base, spare or pin is served by them; compiled again when needed");
+    take_chosen("builds", "builds", "no winner, base, spare or pin uses them; compiled again when needed");
   }
 
   Database& database_;
@@ -314,7 +314,7 @@ void require_no_sweep(Database& database) {
 }  // namespace
 
 CacheSpace WholeFile::space(const Store& store) {
-  return store.impl_->reading("tell what takes the space", [&, &database = store.impl_->database] {
+  return store.impl_->reading("measure the use of space", [&, &database = store.impl_->database] {
     const auto snapshot = database.begin_read();
     SQLite::Database& handle = database.handle();
     CacheSpace space;

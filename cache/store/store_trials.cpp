@@ -94,11 +94,12 @@ void Store::end_sweep(std::int64_t sweep, const std::string& outcome) {
 std::int64_t Store::put_trial(const ProblemKey& key, const std::string& implementation_hash, const Trial& trial) {
   constexpr const char* kDoing = "store a trial";
   if (trial.timing && !finite(*trial.timing)) {
-    throw fault(kDoing, path(), fmt::format("was given a time of {} that is no number", trial.config.text()),
+    throw fault(kDoing, path(), fmt::format("was given a time of {} that is not a number", trial.config.text()),
                 "Nothing was written. A trial that could not be measured has no timing");
   }
   if (trial.status == TrialStatus::pruned && (trial.timing || trial.accuracy)) {
-    throw fault(kDoing, path(), fmt::format("was given {} as pruned, with what only trying tells", trial.config.text()),
+    throw fault(kDoing, path(),
+                fmt::format("was given {} as pruned, but with a timing or an accuracy", trial.config.text()),
                 "Nothing was written. A config that was tried is not pruned");
   }
   return impl_->writing(kDoing, [&, &database = impl_->database] {
@@ -142,7 +143,7 @@ std::vector<Trial> Store::trials(const ProblemKey& key, const std::vector<std::s
 }
 
 std::vector<Store::Tried> Store::tried(const std::string& op) const {
-  return impl_->reading("list what was tried", [&, &database = impl_->database] {
+  return impl_->reading("list the tried implementations", [&, &database = impl_->database] {
     std::vector<Tried> all;
     // Grouped first: a row that trials refer to is checked once, not once a trial.
     Query query = database.query(
@@ -171,7 +172,7 @@ std::vector<Store::Tried> Store::tried(const std::string& op) const {
 
 std::vector<Problem> Store::problems_tried(const std::string& interface_hash, const std::string& device_fingerprint,
                                            MeasureMode mode) const {
-  return impl_->reading("list what was tried", [&, &database = impl_->database] {
+  return impl_->reading("list the tried problems", [&, &database = impl_->database] {
     const auto snapshot = database.begin_read();
     std::vector<Problem> problems;
     const auto interface = ids::find_interface(database, interface_hash);

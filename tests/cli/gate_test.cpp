@@ -65,7 +65,7 @@ TEST_F(GateVerb, tells_what_a_rule_looks_like_and_that_it_takes_two_sides) {
   const std::string file = kRecorded + "/softmax.db.zst";
   const Outcome rule = run({"gate", file, file, "--fail-if", "slow"});
   EXPECT_EQ(rule.code, 2);
-  EXPECT_NE(rule.err.find("there is 'slower > 2 %'"), std::string::npos) << rule.err;
+  EXPECT_NE(rule.err.find("write 'slower > 2 %'"), std::string::npos) << rule.err;
   EXPECT_EQ(run({"gate", file}).code, 2);
   EXPECT_EQ(run({"gate", file, (folder / "none.db").string()}).code, 1);
 }

@@ -91,7 +91,7 @@ TEST_F(NewOp, replaces_nothing_and_hides_no_built_in_op) {
   EXPECT_TRUE(contains(again.err, "axpy is there already")) << again.err;
   EXPECT_TRUE(contains(run({"new", "softmax", "--in", ops()}).err, "softmax is a built-in op"));
   EXPECT_TRUE(contains(run({"new", "../up", "--in", ops()}).err, "'../up' is not an identifier"));
-  EXPECT_TRUE(contains(run({"new", "int", "--in", ops()}).err, "'int' is a word of C++"));
+  EXPECT_TRUE(contains(run({"new", "int", "--in", ops()}).err, "'int' is a keyword of C++"));
   EXPECT_EQ(run({"new"}).code, 2);
   EXPECT_EQ(run({"new", "axpy", "two"}).code, 2);
 }

@@ -50,7 +50,7 @@ TEST_F(PinVerb, tells_of_a_pin_that_gives_way_and_who_asks_for_times_of_none) {
     store.put_pin(pin);
   }
   const std::string told = served()["notes"].dump();
-  EXPECT_TRUE(contains(told, "it was good once, and gives way: it has no binary that can serve it")) << told;
+  EXPECT_TRUE(contains(told, "it was good once, but cannot serve: it has no binary for this problem")) << told;
   EXPECT_TRUE(contains(json_of({"regret", "shift"})["notes"].dump(), "The pins and bans of shift do not count here"));
   EXPECT_TRUE(contains(json_of({"prepare", "shift", "--configs", "1"})["notes"].dump(), "The pins and bans of shift"));
 }

@@ -65,14 +65,14 @@ TEST_F(Planted, faults_get_their_statuses_on_the_emulator_and_the_right_config_w
   EXPECT_TRUE(contains(outcome.out, "plain{fault=0,")) << outcome.out;
   const auto all = trials("n=300");
   expect(all, 0, TrialStatus::ok, "");
-  expect(all, 1, TrialStatus::crashed, "its process came to its end");
-  expect(all, 2, TrialStatus::timed_out, "did not get on for 5 s");
+  expect(all, 1, TrialStatus::crashed, "its process ended with");
+  expect(all, 2, TrialStatus::timed_out, "made no progress for 5 s");
   expect(all, 3, TrialStatus::wrong_result, "past the end of y");
   expect(all, 4, TrialStatus::wrong_result, "y[299] is 0");
   expect(all, 5, TrialStatus::compile_failed, "this one does not compile");
   expect(all, 6, TrialStatus::compile_failed, "");
   expect(all, 9, TrialStatus::exceeds_limits, "4000000000000 bytes");
-  expect(all, 10, TrialStatus::crashed, "its process came to its end");
+  expect(all, 10, TrialStatus::crashed, "its process ended with");
 
   // None is tried again unless requested.
   const Outcome again = run({"sweep", "planted", "--ops", TILEWRIGHT_TEST_BAD_OPS, "--cache", cache(), "--device",
@@ -109,7 +109,7 @@ TEST_F(Planted, faults_get_their_statuses_on_a_gpu_and_the_right_config_wins) {
   const auto all = trials("n=65536");
   expect(all, 0, TrialStatus::ok, "");
   expect(all, 1, TrialStatus::crashed, "illegal");
-  expect(all, 2, TrialStatus::timed_out, "did not get on for 5 s");
+  expect(all, 2, TrialStatus::timed_out, "made no progress for 5 s");
   expect(all, 3, TrialStatus::wrong_result, "past the end of y");
   expect(all, 4, TrialStatus::wrong_result, "is 0");
   expect(all, 5, TrialStatus::compile_failed, "this one does not compile");

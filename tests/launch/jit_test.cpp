@@ -116,7 +116,7 @@ TEST_F(JitTest, needs_a_library_of_its_own_version) {
   EXPECT_THAT(error_with("/nowhere/libtilewright-jit.so"), HasSubstr("/nowhere/libtilewright-jit.so"));
   EXPECT_THAT(error_with("/nowhere/libtilewright-jit.so"), HasSubstr("open the launcher without `jit`"));
   EXPECT_THAT(error_with(TILEWRIGHT_OTHER_JIT), HasSubstr("is of version 99.0.0"));
-  EXPECT_THAT(error_with("libm.so.6"), HasSubstr("is no such library"));
+  EXPECT_THAT(error_with("libm.so.6"), HasSubstr("is another library"));
 }
 
 }  // namespace

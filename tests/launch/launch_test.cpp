@@ -98,7 +98,7 @@ TEST_F(LaunchTest, an_address_that_the_definition_forbids_is_an_error) {
                       [&] {
                         scale_(nullptr, {8, 64}, fake_address(1), y_, 1.0);
                       }),
-              HasSubstr("the argument x must be aligned to 2 bytes and is to 1, by the definition of scale"));
+              HasSubstr("the argument x must be aligned to 2 bytes, but is aligned to 1, by the definition of scale"));
 }
 
 TEST_F(LaunchTest, a_shape_is_resolved_once_for_a_context_and_alignment) {

@@ -86,7 +86,7 @@ TEST_F(Recorder, leaves_a_file_alone_that_is_not_its_own_and_says_so) {
   std::ofstream(path_) << "my diary\n";
   MissRecorder recorder(path_);
   recorder.record(kShape, "cpu");
-  EXPECT_THAT(recorder.problem(), HasSubstr("is no file of misses"));
+  EXPECT_THAT(recorder.problem(), HasSubstr("is not a file of misses"));
   recorder.record(kShape, "cpu");
   EXPECT_EQ(recorder.waiting(), 0U);
   std::ifstream file(path_);

@@ -78,7 +78,7 @@ TEST_F(PitchTest, an_output_in_the_place_of_its_input_has_its_pitch) {
   EXPECT_EQ(threads_after(x_, x_, 72, 72), 64U);
   recording_.reset();
   EXPECT_THAT(refusal(x_, x_, 72, 80),
-              HasSubstr("'y' is 'x', and their pitches are 80 and 72; in place they must be equal"));
+              HasSubstr("'y' and 'x' share memory, and their pitches are 80 and 72; in place they must be equal"));
   EXPECT_TRUE(recording_.launches().empty());
 }
 
@@ -101,7 +101,7 @@ TEST_F(PitchTest, what_no_config_can_take_says_that_the_pitch_counts) {
                       [&] {
                         wide(nullptr, {8, 64}, x_, y_, 1.0, 65, 64);
                       }),
-              HasSubstr("x with its pitch must be aligned to 16 bytes and is to 2"));
+              HasSubstr("x with its pitch must be aligned to 16 bytes, but is aligned to 2"));
 }
 
 }  // namespace

@@ -74,7 +74,8 @@ TEST_F(QueryTest, of_a_shape_never_tuned_time_and_loss_are_expected_and_the_byte
   const ServedConfig least = op.match({1, 64});
   EXPECT_NEAR(least.expected_ns, (1 + least.expected_loss) * (800 + 200 / 4.0), 1e-6) << "a launch's share stays";
   EXPECT_EQ(served.expected_by,
-            "the fastest's time above a launch's by the product of the dims, from 1 shape around, such as 1.000 µs at "
+            "the fastest config's time less a launch's, scaled by the product of the dims, from 1 shape around, such "
+            "as 1.000 µs at "
             "scale[dtype=f32,round=no]{rows=4,cols=64}; its loss by the shapes around");
   const ServedConfig base = scale().match({5, 7});
   EXPECT_THAT(base.expected_by, HasSubstr("its loss is not known"));

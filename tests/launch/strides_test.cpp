@@ -78,7 +78,7 @@ TEST_F(StridesTest, in_place_must_be_equal) {
                       [&] {
                         call(x_, x_, {128, 40, 8}, kDense);
                       }),
-              HasSubstr("'y' is 'x', and their strides at extent 0 are 120 and 128; in place they must be equal"));
+              HasSubstr("'y' and 'x' share memory, and their strides at extent 0 are 120 and 128"));
 }
 
 TEST_F(StridesTest, are_named_by_the_op) {
@@ -134,7 +134,7 @@ TEST_F(StridesTest, that_no_config_can_take_are_said_to_count) {
                       [&] {
                         wide(nullptr, {2, 3, 5, 8}, x_, y_, 120, 40, 8, 122, 40, 8);
                       }),
-              HasSubstr("y with its strides must be aligned to 16 bytes and is to 4"));
+              HasSubstr("y with its strides must be aligned to 16 bytes, but is aligned to 4"));
 }
 
 }  // namespace

@@ -125,7 +125,7 @@ TEST_F(Publishing, a_service_takes_it_with_a_token_and_no_private_key) {
   EXPECT_EQ(service.get("/v1/channels/stable").status, 401);
   const Outcome open_line = publish("http://tuning.example", token);
   EXPECT_EQ(open_line.code, 2);
-  EXPECT_TRUE(contains(open_line.err, "open line")) << open_line.err;
+  EXPECT_TRUE(contains(open_line.err, "a token sent without TLS can be read")) << open_line.err;
 }
 
 TEST_F(Publishing, an_upload_whose_bytes_are_all_there_and_were_never_judged_begins_anew) {

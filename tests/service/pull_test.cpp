@@ -167,7 +167,7 @@ TEST_F(Pulling, nothing_but_its_own_link_is_written_over) {
   std::ofstream(to() / "stable.db") << "mine";
   const Outcome refused = pull();
   EXPECT_EQ(refused.code, 1);
-  EXPECT_TRUE(contains(refused.err, "is no link")) << refused.err;
+  EXPECT_TRUE(contains(refused.err, "is not a link")) << refused.err;
   EXPECT_EQ(read_file(to() / "stable.db"), "mine");
 }
 

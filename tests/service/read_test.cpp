@@ -165,7 +165,7 @@ TEST_F(Reading, the_page_is_at_the_root_and_its_data_are_the_caches) {
   EXPECT_EQ(service.get("/v1/page/shift.more" + of).status, 404);
   const HttpAnswer older = service.get("/v1/page/shift.winners?of=0123");
   EXPECT_EQ(older.status, 404);
-  EXPECT_TRUE(contains(older.body, "the cache is another by now")) << older.body;
+  EXPECT_TRUE(contains(older.body, "the cache has changed")) << older.body;
 }
 
 TEST_F(Reading, of_a_cache_that_cannot_be_read_is_told_and_goes_on) {

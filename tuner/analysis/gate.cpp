@@ -60,7 +60,7 @@ GateRule parse_gate_rule(std::string_view text) {
       if (rest == "%") return {percent / 100};
     }
   }
-  throw UsageError(fmt::format("--fail-if '{}' is no rule; there is 'slower > 2 %', with any number", text));
+  throw UsageError(fmt::format("--fail-if '{}' is not a rule: write 'slower > 2 %', with any number", text));
 }
 
 std::string_view name(GateVerdict verdict) noexcept {

@@ -172,7 +172,7 @@ CompileResult CompilerProcesses::attempt(const CompileRequest& request, bool& en
       ended = true;
       worker->kill();
       result.log =
-          fmt::format("error: compiling {} failed: its process sent what is no message, and was stopped", request.name);
+          fmt::format("error: compiling {} failed: its process sent an invalid message, and was stopped", request.name);
       break;
     case Channel::Received::late:
       worker->kill();
@@ -185,8 +185,7 @@ CompileResult CompilerProcesses::attempt(const CompileRequest& request, bool& en
       break;
     case Channel::Received::end:
       ended = true;
-      result.log =
-          fmt::format("error: the process that compiled {} came to its end with {}", request.name, worker->end());
+      result.log = fmt::format("error: the process that compiled {} ended with {}", request.name, worker->end());
       break;
   }
   result.milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - started).count();

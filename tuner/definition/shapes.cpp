@@ -136,7 +136,7 @@ std::vector<std::size_t> read_header(std::string_view line, const OpInterface& i
   for (const std::string_view name : split(line, ',')) {
     const std::size_t dim = dim_index(name, interface);
     if (std::ranges::find(columns, dim) != columns.end()) {
-      throw UsageError(fmt::format("dim '{}' is there twice", name));
+      throw UsageError(fmt::format("dim '{}' appears twice", name));
     }
     columns.push_back(dim);
   }
@@ -152,7 +152,7 @@ Problem read_row(std::string_view line, const std::vector<std::size_t>& columns,
                  const OpInterface& interface) {
   const std::vector<std::string_view> cells = split(line, ',');
   if (cells.size() != columns.size()) {
-    throw UsageError(fmt::format("{} values, and {} columns", cells.size(), columns.size()));
+    throw UsageError(fmt::format("the line has {} values for {} columns", cells.size(), columns.size()));
   }
   std::vector<std::int64_t> dims(columns.size());
   for (std::size_t i = 0; i < cells.size(); ++i) dims[columns[i]] = parse_dim(interface.dims[columns[i]], cells[i]);
@@ -182,10 +182,10 @@ std::vector<Problem> parse_shapes(std::string_view text, const OpSpec& spec, con
     const std::size_t equals = word.find('=');
     if (equals == std::string_view::npos) {
       throw UsageError(
-          fmt::format("'{}' is no shape: write DIM=VALUES, such as {}=1024,4096", word, interface.dims.front()));
+          fmt::format("'{}' is not a shape: write DIM=VALUES, such as {}=1024,4096", word, interface.dims.front()));
     }
     std::vector<std::int64_t>& of_dim = values[dim_index(word.substr(0, equals), interface)];
-    if (!of_dim.empty()) throw UsageError(fmt::format("dim '{}' is there twice", word.substr(0, equals)));
+    if (!of_dim.empty()) throw UsageError(fmt::format("dim '{}' appears twice", word.substr(0, equals)));
     of_dim = parse_range(word.substr(0, equals), word.substr(equals + 1));
   }
   for (std::size_t dim = 0; dim < values.size(); ++dim) {

@@ -80,7 +80,7 @@ Candidate resolve_config(const OpDefinition& definition, const Config& config) {
     }
     const auto is_same = [&](const auto& value) { return value.first == name; };
     if (std::ranges::count_if(config.values, is_same) > 1) {
-      throw UsageError(fmt::format("parameter '{}' is there twice in {}", name, config.text()));
+      throw UsageError(fmt::format("parameter '{}' appears twice in {}", name, config.text()));
     }
   }
   Candidate candidate{{config.implementation, {}}, &implementation};

@@ -234,7 +234,7 @@ std::vector<CoverChoice> choose_cover(const Store& store, double ratio, const Wi
                                       bool need_binaries) {
   if (!(ratio >= 1) || !std::isfinite(ratio)) {
     throw UsageError(
-        fmt::format("a cover takes the most time that a shape may lose, such as 1.05, and was given {}", ratio));
+        fmt::format("a cover's greatest slowdown is {}: write a ratio of at least 1, such as 1.05", ratio));
   }
   using TriedKey = std::tuple<std::string, std::string, std::string, MeasureMode>;
   const auto tried_key = [](const ProblemKey& key, MeasureMode mode) {

@@ -294,7 +294,7 @@ class Writing {
       const auto facts = std::ranges::find(build->kernels, kernel.entry, &KernelFacts::entry);
       if (facts == build->kernels.end()) return refuse(fmt::format("has no kernel {}", kernel.entry));
       const std::optional<Resident> resident = resident_of(interface, recipe, row, *plan, k);
-      if (!resident) return refuse("has a grid that depends on the device in a way that data cannot say");
+      if (!resident) return refuse("has a grid whose dependence on the device a header cannot express");
       params += fmt::format("inline constexpr Param params_{}_{}[] = {{", number, k);
       for (const PlannedParam& param : kernel.params) params += param_text(param);
       params += kernel.params.empty() ? "{Param::Kind::absent, 0}};\n" : "};\n";

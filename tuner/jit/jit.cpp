@@ -94,8 +94,8 @@ class Workshop {
     const Implementation& implementation = definition.implementation(config.implementation);
     if (definition.interface.hash() != request.interface_hash || implementation.hash != request.implementation_hash) {
       throw Error(
-          fmt::format("the source of {} in {} is not the one that the cache was tuned with: install the version "
-                      "of the ops that it was, or sweep again",
+          fmt::format("the source of {} in {} differs from the one that the cache was tuned with: install that "
+                      "version of the ops, or sweep again",
                       config.implementation, definition.file.parent_path().string()));
     }
     return {&catalogue, &definition, &implementation};

@@ -292,7 +292,7 @@ class Judge {
     const Chosen chosen = choose(rest, interface_, query, needs);
     // Serving skips unreadable parts; here that would show as a loss.
     if (!chosen.unread.empty()) {
-      throw CacheError(fmt::format("cannot tell what {} would lose: {}", key_.problem.key(), chosen.unread));
+      throw CacheError(fmt::format("cannot compute the loss of {}: {}", key_.problem.key(), chosen.unread));
     }
     if (!chosen.choice) return;
     const WinnerRow& row = chosen.choice->row;

@@ -30,9 +30,9 @@ auto understand(Read read) {
   try {
     return read();
   } catch (const Message::exception& bad) {
-    throw GarbledMessage(std::string("its process sent what cannot be understood: ") + bad.what());
+    throw GarbledMessage(std::string("its process sent an invalid message: ") + bad.what());
   } catch (const std::bad_optional_access&) {
-    throw GarbledMessage("its process sent what cannot be understood: an unknown word");
+    throw GarbledMessage("its process sent an invalid message: an unknown word");
   }
 }
 

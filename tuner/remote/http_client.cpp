@@ -122,7 +122,7 @@ struct HttpClient::Impl {
     if (error == http::error::end_of_stream || error == http::error::partial_message || error == asio::error::eof) {
       throw Unreachable(fmt::format("{} has ended the connection before its answer", url.text()));
     }
-    throw Error(fmt::format("what {} answers is no HTTP/1.1: {}", url.text(), error.message()));
+    throw Error(fmt::format("the answer of {} is not HTTP/1.1: {}", url.text(), error.message()));
   }
 
   const Url url;
@@ -137,7 +137,7 @@ struct HttpClient::Impl {
 HttpClient::HttpClient(const Url& url, ClientSettings settings)
     : impl_(std::make_unique<Impl>(url, std::move(settings))) {
   if (impl_->settings.token.empty() || url.is_tls || is_this_machine(url.host)) return;
-  throw UsageError(fmt::format("{}: a token on an open line is anybody's. Write https://", url.text()));
+  throw UsageError(fmt::format("{}: a token sent without TLS can be read on the way. Write https://", url.text()));
 }
 
 HttpClient::~HttpClient() = default;
@@ -192,7 +192,7 @@ std::string refusal_text(const HttpAnswer& answer) {
     } catch (const std::exception&) {  // The status is reported instead.
     }
   }
-  return fmt::format("it answers {}", answer.status);
+  return fmt::format("it answers with status {}", answer.status);
 }
 
 }  // namespace tilewright

@@ -41,28 +41,28 @@ std::optional<SignedManifest> RemoteShelf::manifest(const std::string& channel) 
   const HttpAnswer answer = client_.ask("GET", "/v1/channels/" + channel, headers);
   if (answer.status == 304 && known != known_.end()) return known->second.second;
   if (answer.status == 404) return std::nullopt;
-  if (answer.status != 200) refuse(answer, fmt::format("{} does not tell its channel {}", title(), channel));
+  if (answer.status != 200) refuse(answer, fmt::format("cannot read the channel {} of {}", channel, title()));
   try {
     SignedManifest given = read_manifest(answer.body);
     if (const std::string etag = answer.header("etag"); !etag.empty())
       known_.insert_or_assign(channel, std::pair(etag, given));
     return given;
   } catch (const UsageError& error) {
-    throw Error(fmt::format("what {} has as its channel {} cannot be read: {}", title(), channel, error.what()));
+    throw Error(fmt::format("the channel {} of {} is invalid: {}", channel, title(), error.what()));
   }
 }
 
 void RemoteShelf::put_manifest(const SignedManifest& given) {
   const HttpAnswer answer = client_.ask("POST", "/v1/channels/" + given.manifest.channel,
                                         {{"Content-Type", "application/json"}}, document_of(given));
-  if (answer.status != 200) refuse(answer, fmt::format("{} does not take the manifest", title()));
+  if (answer.status != 200) refuse(answer, fmt::format("{} refuses the manifest", title()));
 }
 
 void RemoteShelf::put_snapshot(const fs::path& file, const std::string& hash) {
   const std::string path = "/v1/blobs/" + hash;
   const HttpAnswer there = client_.ask("HEAD", path);
   if (there.status == 200) return;
-  if (there.status != 404) refuse(there, fmt::format("{} does not tell whether it has the snapshot", title()));
+  if (there.status != 404) refuse(there, fmt::format("cannot tell whether {} has the snapshot", title()));
   const std::uintmax_t bytes = fs::file_size(file);
   std::uintmax_t from = number_of(there.header("upload-offset"));
   // All bytes are there, but were not accepted as the snapshot: send them again.
@@ -73,13 +73,12 @@ void RemoteShelf::put_snapshot(const fs::path& file, const std::string& hash) {
     piece.resize(std::min<std::uintmax_t>(kPiece, bytes - from));
     stream.seekg(static_cast<std::streamoff>(from));
     if (!stream.read(piece.data(), static_cast<std::streamsize>(piece.size()))) {
-      throw Error(fmt::format("{} cannot be read", file.string()));
+      throw Error(fmt::format("the snapshot {} cannot be read", file.string()));
     }
     const std::string where = from == 0 ? "" : fmt::format("&from={}", from);
     const HttpAnswer answer = client_.ask("PUT", fmt::format("{}?bytes={}{}", path, bytes, where),
                                           {{"Content-Type", "application/octet-stream"}}, piece);
-    if (answer.status != 200 && answer.status != 201)
-      refuse(answer, fmt::format("{} does not take the snapshot", title()));
+    if (answer.status != 200 && answer.status != 201) refuse(answer, fmt::format("{} refuses the snapshot", title()));
     if (answer.status == 201) return;
     from += piece.size();
   }
@@ -106,7 +105,7 @@ void RemoteShelf::fetch(const std::string& hash, std::uintmax_t most, const fs::
     answer = client_.ask("GET", path, {}, {}, take);
   }
   if (answer.status == 200 || answer.status == 206) return;
-  refuse(answer, fmt::format("{} does not give the snapshot", title()));
+  refuse(answer, fmt::format("cannot fetch the snapshot from {}", title()));
 }
 
 NamedPlace open_snapshot_place(const std::string& word, const ClientSettings& settings) {

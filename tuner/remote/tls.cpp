@@ -71,7 +71,7 @@ struct TlsClient::Impl {
       if (error == SSL_ERROR_ZERO_RETURN) return 0;
       if (error != SSL_ERROR_WANT_READ) fail();
       const std::string more = transport.read();
-      if (more.empty()) throw Unreachable(fmt::format("{} has ended the connection in the middle of it", host));
+      if (more.empty()) throw Unreachable(fmt::format("{} has ended the connection before the end of TLS", host));
       BIO_write(incoming, more.data(), static_cast<int>(more.size()));
     }
   }
@@ -86,7 +86,7 @@ struct TlsClient::Impl {
   [[noreturn]] void fail() const {
     const long verdict = SSL_get_verify_result(session.get());
     if (verdict != X509_V_OK) {
-      throw Error(fmt::format("the certificate of {} is not trusted: {}. Name who vouches for it with --ca FILE", host,
+      throw Error(fmt::format("the certificate of {} is not trusted: {}. Name its authorities with --ca FILE", host,
                               X509_verify_cert_error_string(verdict)));
     }
     throw Unreachable(fmt::format("TLS with {} has failed: {}", host, why()));
@@ -107,7 +107,7 @@ TlsClient::TlsClient(const std::string& host, const std::optional<std::filesyste
   impl_->host = host;
   impl_->transport = std::move(transport);
   impl_->context.reset(SSL_CTX_new(TLS_client_method()));
-  if (impl_->context == nullptr) throw Error(fmt::format("OpenSSL has no TLS: {}", why()));
+  if (impl_->context == nullptr) throw Error(fmt::format("OpenSSL cannot make a TLS context: {}", why()));
   SSL_CTX_set_min_proto_version(impl_->context.get(), TLS1_2_VERSION);
   SSL_CTX_set_verify(impl_->context.get(), SSL_VERIFY_PEER, nullptr);
   trust(impl_->context.get(), authorities);
@@ -120,7 +120,7 @@ TlsClient::TlsClient(const std::string& host, const std::optional<std::filesyste
                                       : SSL_set1_host(session, host.c_str()) == 1 &&
                                             SSL_ctrl(session, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
                                                      const_cast<char*>(host.c_str())) == 1;
-  if (!named) throw Error(fmt::format("'{}' is no name that a certificate can have", host));
+  if (!named) throw Error(fmt::format("'{}' cannot be the name in a certificate", host));
   if (impl_->run([session] { return SSL_connect(session); }) == 0) impl_->fail();
 }
 

@@ -51,7 +51,7 @@ bool looks_like_url(std::string_view text) { return text.find("://") != std::str
 Url parse_url(std::string_view text) {
   const auto refuse = [text](const char* why) {
     return UsageError(
-        fmt::format("'{}' is no address of a service: {}. Write such as http://127.0.0.1:8470", text, why));
+        fmt::format("'{}' is not the address of a service: {}. Write such as http://127.0.0.1:8470", text, why));
   };
   Url url;
   url.is_tls = text.starts_with(kHttps);
@@ -69,17 +69,18 @@ Url parse_url(std::string_view text) {
   std::size_t colon = authority.rfind(':');
   if (authority.starts_with('[')) {
     const std::size_t end = authority.find(']');
-    if (end == std::string_view::npos) throw refuse("a bracket is open");
+    if (end == std::string_view::npos) throw refuse("its [ has no ]");
     url.host = authority.substr(1, end - 1);
     if (colon < end) colon = std::string_view::npos;
-    if (colon == std::string_view::npos && end + 1 != authority.size()) throw refuse("something stands behind ]");
+    if (colon == std::string_view::npos && end + 1 != authority.size()) throw refuse("only a port may follow ]");
   } else {
     url.host = authority.substr(0, colon);
   }
   if (colon != std::string_view::npos) {
     const std::string_view digits = authority.substr(colon + 1);
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), url.port);
-    if (error != std::errc() || end != digits.data() + digits.size() || url.port == 0) throw refuse("its port is none");
+    if (error != std::errc() || end != digits.data() + digits.size() || url.port == 0)
+      throw refuse("its port is not a number from 1 to 65535");
   }
   if (url.host.empty()) throw refuse("it names no host");
   return url;

@@ -57,7 +57,7 @@ class Resolver {
   /// Throws for the first name that is neither a column nor a text, and for texts among numbers.
   void resolve() {
     if (kind(syntax_.root) == Kind::text) {
-      source_.fail(node(syntax_.root).offset, "a text is no question", "; compare it: NAME = text");
+      source_.fail(node(syntax_.root).offset, "a text is not a condition", "; compare it: NAME = text");
     }
   }
 

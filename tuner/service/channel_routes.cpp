@@ -81,7 +81,7 @@ std::optional<std::string> hash_of(const Call& call) {
 
 Response no_snapshot(const Call& call) {
   return problem(404, fmt::format("there is no snapshot {}", call.path_values.at("hash")),
-                 "GET /v1/channels/stable tells the hash of one; the newest are kept.");
+                 "GET /v1/channels/stable gives the hash of one; only the newest are kept.");
 }
 
 Response give(const Shelf& shelf, const Call& call) {
@@ -120,7 +120,7 @@ Response take_piece(Shelf& shelf, const Call& call) {
   const auto number = [&](const char* name) { return call.value(name) ? std::stoull(call.text(name)) : 0ULL; };
   const std::uint64_t bytes = number("bytes"), from = number("from");
   if (bytes > kMostSnapshotBytes) {
-    return problem(400, fmt::format("no snapshot has more than {} bytes", kMostSnapshotBytes));
+    return problem(400, fmt::format("the snapshot has {} bytes; at most {} are accepted", bytes, kMostSnapshotBytes));
   }
   Response response;
   const auto tell = [&](std::uint64_t received) { response.body = fmt::format("{{\"received\": {}}}\n", received); };
@@ -133,21 +133,21 @@ Response take_piece(Shelf& shelf, const Call& call) {
       response.status = 201;
       break;
     case Shelf::Piece::other:
-      response = problem(
-          409,
-          fmt::format("a piece from {} with {} bytes is not the next of {}", from, call.request.body.size(), bytes),
-          "Upload-Offset tells where the next begins; from 0 all begins anew.");
+      response = problem(409,
+                         fmt::format("a piece of {} bytes at {} is not the next of a snapshot of {} bytes",
+                                     call.request.body.size(), from, bytes),
+                         "Upload-Offset gives the start of the next piece; a piece at 0 starts anew.");
       response.headers.emplace_back("Upload-Offset", std::to_string(shelf.received(*hash)));
       break;
     case Shelf::Piece::wrong:
-      response = problem(422, "the bytes are not those that the hash is of, and were forgotten", "Send them anew.");
+      response = problem(422, "the bytes do not have the hash in the path and were discarded", "Send them again.");
       break;
   }
   return response;
 }
 
 Response nobody_publishes() {
-  return problem(403, "this service knows nobody who may publish", "Start it with --publishers FILE.pub.");
+  return problem(403, "this service has no keys of publishers", "Start it with --publishers FILE.pub.");
 }
 
 Response take_manifest(Shelf& shelf, const PublicKeys& keys, const Call& call) {
@@ -158,7 +158,7 @@ Response take_manifest(Shelf& shelf, const PublicKeys& keys, const Call& call) {
                    "Sign one for each channel.");
   }
   if (!is_signed(given, keys)) {
-    return problem(403, "none of those who may publish here has signed this",
+    return problem(403, "no publisher of this service has signed the manifest",
                    "Sign it with a key whose public half the service has (--publishers).");
   }
   switch (shelf.take_manifest(given)) {

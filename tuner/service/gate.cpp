@@ -35,7 +35,8 @@ Gate::Gate(const Settings& settings, std::function<void(const std::string&)> tol
       "NAME`, and add --tokens FILE with --certificate FILE, or with --behind-proxy where a proxy speaks TLS "
       "(docs/service.md); or leave --bind out",
       settings.bind,
-      tokens_ ? "and a token on an open line is anybody's" : "and without tokens everybody may do everything"));
+      tokens_ ? "and a token sent without TLS can be read on the way"
+              : "and without tokens everybody may do everything"));
 }
 
 std::string Gate::client_of(const Request& request) const {
@@ -92,7 +93,7 @@ std::optional<Response> Gate::refuse(Call& call, const Route* route) {
     return problem(403, "this service is read-only", "Start it without --read-only, or ask one that is not.");
   }
   if (!route->body_schema.empty() && !call.request.header("content-type").starts_with(route->body_type)) {
-    return problem(415, fmt::format("the body is to be {}", route->body_type),
+    return problem(415, fmt::format("the body must be {}", route->body_type),
                    fmt::format("Send Content-Type: {}.", route->body_type));
   }
   return {};

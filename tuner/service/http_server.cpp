@@ -66,7 +66,7 @@ std::optional<Response> answer_to(const error_code& error, const HttpLimits& lim
   }
   if (error.category() == http::make_error_code(http::error::bad_method).category() &&
       error != http::error::end_of_stream && error != http::error::partial_message) {
-    return problem(400, fmt::format("this is no HTTP/1.1 request: {}", error.message()), "Use an HTTP client.");
+    return problem(400, fmt::format("this is not an HTTP/1.1 request: {}", error.message()), "Use an HTTP client.");
   }
   return std::nullopt;
 }
@@ -234,7 +234,7 @@ class Session : public std::enable_shared_from_this<Session>, public Stream {
     keep_alive_ = false;
     is_head_ = false;
     if (late_) {
-      return answer(problem(408, "the request did not come to its end in time", "Send it whole, or in smaller parts."));
+      return answer(problem(408, "the request did not end in time", "Send it whole, or in smaller parts."));
     }
     std::optional<Response> response = answer_to(error, shared_->limits);
     if (!response) return close();
@@ -503,7 +503,7 @@ bool is_loopback(const std::string& address) {
   error_code error;
   const asio::ip::address parsed = asio::ip::make_address(address, error);
   if (error)
-    throw UsageError(fmt::format("--bind {}: this is no IP address; write 127.0.0.1, ::1 or 0.0.0.0", address));
+    throw UsageError(fmt::format("--bind {}: this is not an IP address; write 127.0.0.1, ::1 or 0.0.0.0", address));
   return parsed.is_loopback();
 }
 

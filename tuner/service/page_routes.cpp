@@ -77,7 +77,7 @@ Response PageData::index() {
 Response PageData::block(const std::string& name, const std::string& id) const {
   const std::shared_ptr<const Made> now = made();
   if (!now || now->id != id) {
-    return problem(404, "these data of the page are gone: the cache is another by now", "GET /v1/page for the new.");
+    return problem(404, "the cache has changed, so these data of the page are gone", "GET /v1/page for the new.");
   }
   const auto found = now->page.blocks.find(name);
   if (found == now->page.blocks.end()) {

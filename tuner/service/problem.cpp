@@ -75,7 +75,7 @@ Response problem_of(const std::exception& error) {
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
     return problem(503, "the memory of the service's machine is exhausted", "Ask for less, such as with top=100.");
   }
-  return problem(500, error.what(), "Tell it to whoever runs the service, with the request's id.");
+  return problem(500, error.what(), "Report it, with the request's id, to whoever runs the service.");
 }
 
 }  // namespace tilewright::service

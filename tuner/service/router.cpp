@@ -77,7 +77,7 @@ Router::Found Router::find(const std::string& method, const std::string& path) c
     return {nullptr,
             {},
             problem(404, fmt::format("there is no path {}{}", path, suggestion(path, paths)),
-                    "GET /openapi.json tells of all that there is.")};
+                    "GET /openapi.json lists all paths.")};
   }
   Response refusal = problem(405, fmt::format("{} cannot be asked with {}", path, method),
                              fmt::format("It takes {}.", fmt::join(methods, ", ")));
@@ -97,10 +97,11 @@ std::optional<Response> check_query(const Route& route, const Target& target) {
       return problem(400, fmt::format("{} does not take '{}'{}", route.path, name, suggestion(name, names)));
     }
     if (!known->words.empty() && !holds(known->words, value)) {
-      return problem(400, fmt::format("{}={}: there is no such word{}", name, value, suggestion(value, known->words)));
+      return problem(400, fmt::format("{}={}: unknown value{}", name, value, suggestion(value, known->words)));
     }
     if (known->type == "integer" && !is_count(value)) {
-      return problem(400, fmt::format("{}={}: that is no whole number from 1", name, value), "Write such as top=100.");
+      return problem(400, fmt::format("{}={}: that is not a whole number from 1", name, value),
+                     "Write such as top=100.");
     }
   }
   for (const Parameter& each : route.parameters) {

@@ -250,7 +250,7 @@ void Service::Impl::handle(Request request, Responder responder) {
   if (!target) {
     return finish(problem(400,
                           "the path is broken: it begins with / and has whole %-escapes of UTF-8, and at most 64 names",
-                          "GET /openapi.json tells of all that there is."));
+                          "GET /openapi.json lists all paths."));
   }
   call->target = std::move(*target);
   Router::Found found = router.find(call->request.method, call->target.path);

@@ -32,10 +32,10 @@ std::string hexadecimal(std::span<const unsigned char> bytes) { return fmt::form
 Token decode_token(const nlohmann::json& json, const std::string& what) {
   JsonObject object(json, what, JsonOf::request);
   Token token{object.text("name"), object.text("sha256"), {}, {}};
-  if (token.sha256.size() != kDigits) object.fail("'sha256' has 64 hexadecimal digits");
+  if (token.sha256.size() != kDigits) object.fail("'sha256' does not have 64 hexadecimal digits");
   for (const std::string& name : object.texts("scopes")) {
     const std::optional<Scope> scope = scope_from(name);
-    if (!scope) object.fail(fmt::format("there is no scope '{}': read, report, submit, publish", name));
+    if (!scope) object.fail(fmt::format("there is no scope '{}'; the scopes are read, report, submit, publish", name));
     token.scopes.insert(*scope);
   }
   if (object.has("expires_at")) token.expires_at = object.integer("expires_at");
@@ -45,8 +45,7 @@ Token decode_token(const nlohmann::json& json, const std::string& what) {
 
 std::vector<Token> read_tokens(const std::filesystem::path& file) try {
   if (writable_by_others(file)) {
-    throw UsageError(
-        fmt::format("others may write it, and so make tokens of their own. Type: chmod 600 {}", file.string()));
+    throw UsageError(fmt::format("other users may write it, and so add tokens. Type: chmod 600 {}", file.string()));
   }
   std::ifstream stream(file, std::ios::binary);
   if (!stream) throw UsageError("it cannot be read. Make one: tilewright serve --tokens FILE --new-token NAME");
@@ -89,7 +88,8 @@ std::string add_token(const std::filesystem::path& file, const std::string& name
         fmt::format("{} has a token '{}': take its lines out of the file first, or name another", file.string(), name));
   }
   std::array<unsigned char, 32> bits{};
-  if (RAND_bytes(bits.data(), static_cast<int>(bits.size())) != 1) throw Error("OpenSSL has no random bits");
+  if (RAND_bytes(bits.data(), static_cast<int>(bits.size())) != 1)
+    throw Error("cannot make a token: OpenSSL has no random bits");
   std::string secret = kPrefix + hexadecimal(bits);
   tokens.push_back({name, sha256_text(secret), scopes, expires_at});
   nlohmann::ordered_json document;

@@ -86,7 +86,8 @@ std::string read_at_most(const fs::path& file, std::size_t most) {
   if (!stream && !fs::exists(file)) return {};
   std::string text(most, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (stream.bad() || !stream.is_open()) throw Error(fmt::format("{} cannot be read", file.string()));
+  if (stream.bad() || !stream.is_open())
+    throw Error(fmt::format("the file {0} cannot be read (ls -l {0})", file.string()));
   text.resize(static_cast<std::size_t>(stream.gcount()));
   return text;
 }

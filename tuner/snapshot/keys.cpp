@@ -69,7 +69,7 @@ std::string pem_of(const KeyHandle& key, bool is_private) {
                        : PEM_write_bio_PUBKEY(memory.get(), key.get());
   char* text = nullptr;
   const long size = BIO_get_mem_data(memory.get(), &text);
-  if (done != 1 || size <= 0) throw Error("OpenSSL writes no key");
+  if (done != 1 || size <= 0) throw Error("OpenSSL cannot write the key");
   return {text, static_cast<std::size_t>(size)};
 }
 
@@ -86,7 +86,7 @@ void write_key(const fs::path& file, const std::string& text, mode_t mode) {
   const Descriptor to(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode));
   if (!to && errno == EEXIST) {
     throw Error(
-        fmt::format("{} is there, and a key that is lost cannot be made again: name another file", file.string()));
+        fmt::format("the file {} exists, and a lost key cannot be made again: name another file", file.string()));
   }
   if (to && to.write(text) && ::fsync(to.get()) == 0) return;
   const std::error_code error(errno, std::system_category());
@@ -132,7 +132,7 @@ std::string PrivateKey::sign(std::string_view text) const {
   std::size_t size = bytes.size();
   if (EVP_DigestSignInit(context.get(), nullptr, nullptr, nullptr, key_.get()) != 1 ||
       EVP_DigestSign(context.get(), bytes.data(), &size, bytes_of_text(text), text.size()) != 1) {
-    throw Error("OpenSSL makes no Ed25519 signature");
+    throw Error("OpenSSL cannot make an Ed25519 signature");
   }
   return fmt::format("{:02x}", fmt::join(bytes, ""));
 }
@@ -147,8 +147,9 @@ PublicKeys PrivateKey::public_keys() const {
 PublicKeys::PublicKeys(const fs::path& file) {
   const std::string text = read_key_file(file);
   if (writable_by_others(file)) {
-    throw UsageError(fmt::format("others may change the key {}, and so what is taken for signed. Type: chmod 644 {}",
-                                 file.string(), file.string()));
+    throw UsageError(
+        fmt::format("others may change the key {}, and so have their signatures accepted. Type: chmod 644 {}",
+                    file.string(), file.string()));
   }
   const Bio memory(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
   while (KeyHandle key{PEM_read_bio_PUBKEY(memory.get(), nullptr, no_pass_phrase, nullptr)}) {
@@ -177,13 +178,13 @@ void make_key_pair(const fs::path& file) {
                                                                        EVP_PKEY_CTX_free);
   EVP_PKEY* made = nullptr;
   if (context == nullptr || EVP_PKEY_keygen_init(context.get()) != 1 || EVP_PKEY_keygen(context.get(), &made) != 1) {
-    throw Error("OpenSSL makes no Ed25519 key");
+    throw Error("OpenSSL cannot make an Ed25519 key");
   }
   const KeyHandle key(made);
   fs::path open_half = file;
   open_half += ".pub";
   if (fs::exists(open_half)) {
-    throw Error(fmt::format("{} is there: name another file, or move it away", open_half.string()));
+    throw Error(fmt::format("the file {} exists: name another, or move it away", open_half.string()));
   }
   write_key(file, pem_of(key, true), 0600);
   write_key(open_half, pem_of(key, false), 0644);

@@ -32,7 +32,8 @@ nlohmann::ordered_json json_of(const Manifest& manifest) {
 
 std::int64_t number(JsonObject& object, const char* name, std::int64_t least) {
   const std::int64_t value = object.integer(name);
-  if (value < least || value > kMostSequence) object.fail(fmt::format("'{}' is no number from {}", name, least));
+  if (value < least || value > kMostSequence)
+    object.fail(fmt::format("'{}' is not a number from {} to {}", name, least, kMostSequence));
   return value;
 }
 
@@ -41,15 +42,15 @@ Manifest decode(const nlohmann::json& json) {
   if (object.integer("format") != kFormat) object.fail("its 'format' is not 1: use a newer Tilewright");
   Manifest manifest;
   manifest.channel = object.text("channel");
-  if (!is_channel_name(manifest.channel)) object.fail("'channel' is no name of a channel");
+  if (!is_channel_name(manifest.channel)) object.fail("'channel' is not a channel name");
   manifest.sequence = number(object, "sequence", 1);
   manifest.snapshot = hash_of_pin(object.text("snapshot"));
   manifest.bytes = number(object, "bytes", 1);
   manifest.content = object.text("content");
-  if (!is_hexadecimal(manifest.content, 32)) object.fail("'content' has 32 hexadecimal digits");
+  if (!is_hexadecimal(manifest.content, 32)) object.fail("'content' is not 32 hexadecimal digits");
   manifest.schema = number(object, "schema", 1);
   manifest.tilewright = object.text("tilewright");
-  if (manifest.tilewright.size() > kMostText) object.fail("'tilewright' is no version");
+  if (manifest.tilewright.size() > kMostText) object.fail("'tilewright' is too long for a version");
   manifest.signed_at = number(object, "signed_at", 0);
   object.finish();
   return manifest;
@@ -75,7 +76,7 @@ SignedManifest read_manifest(std::string_view document) {
   const Decoded decoded = decode_json(document);
   JsonObject object(*decoded, "signed manifest", JsonOf::request);
   SignedManifest given{decode(object.object("manifest")), object.text("signature")};
-  if (!is_hexadecimal(given.signature, 128)) object.fail("'signature' has 128 hexadecimal digits");
+  if (!is_hexadecimal(given.signature, 128)) object.fail("'signature' is not 128 hexadecimal digits");
   object.finish();
   return given;
 }

@@ -52,8 +52,8 @@ std::optional<SignedManifest> PulledFolder::manifest(const std::string& channel)
     return read_manifest(text);
   } catch (const UsageError& error) {
     throw Error(
-        fmt::format("{} is damaged ({}), and without it nobody knows whether what comes is older than what was. "
-                    "Move it away to take what comes",
+        fmt::format("{} is damaged ({}), so an older snapshot cannot be told from a newer one. "
+                    "Move it away to accept any",
                     file.string(), error.what()));
   }
 }
@@ -74,7 +74,7 @@ void PulledFolder::point(const std::string& channel, const std::string& hash) co
   const fs::path place = link(channel);
   std::error_code error;
   if (fs::exists(fs::symlink_status(place, error)) && !fs::is_symlink(fs::symlink_status(place, error))) {
-    throw Error(fmt::format("{} is no link of `tilewright pull`. Move it away, or name another folder with --to",
+    throw Error(fmt::format("{} is not a link of `tilewright pull`. Move it away, or name another folder with --to",
                             place.string()));
   }
   const fs::path draft = fmt::format("{}.{}.new", place.string(), ::getpid());
@@ -91,7 +91,8 @@ void PulledFolder::keep_part(const std::string& hash) const {
   fs::permissions(part(hash), fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read, error);
   if (!error) fs::rename(part(hash), snapshot(hash), error);
   if (error) {
-    throw Error(fmt::format("{} cannot be kept: {}", part(hash).string(), why_not_written(snapshot(hash), error)));
+    throw Error(fmt::format("the snapshot {} cannot be moved into place: {}", part(hash).string(),
+                            why_not_written(snapshot(hash), error)));
   }
 }
 

@@ -85,8 +85,8 @@ void Shelf::put_manifest(const SignedManifest& given) {
     case Taken::known:
       return;
     case Taken::stale:
-      throw Error(fmt::format("the channel {} of {} has another snapshot meanwhile. Try again", given.manifest.channel,
-                              title()));
+      throw Error(fmt::format("the channel {} of {} was changed meanwhile. Run the same command again",
+                              given.manifest.channel, title()));
     case Taken::no_snapshot:
       throw Error(fmt::format("{} has no snapshot sha256:{}. Publish it first", title(), given.manifest.snapshot));
   }
@@ -103,7 +103,7 @@ void Shelf::put_snapshot(const fs::path& file, const std::string& hash) {
   if (!error) error = draft.put_in_place();
   if (error) {
     throw Error(
-        fmt::format("the snapshot cannot be kept in {}: {}", folder_.string(), why_not_written(blob(hash), error)));
+        fmt::format("the snapshot cannot be stored in {}: {}", folder_.string(), why_not_written(blob(hash), error)));
   }
 }
 

@@ -174,7 +174,7 @@ void DeviceRunner::lose() {
     Step& step = group_.step(active->at);
     step.run.reset();
     if (!group_.give_back(active->item, active->at, &*active == current_)) {
-      listener_.note(fmt::format("{} is left out: two devices were lost over it", step.problem.key()));
+      listener_.note(fmt::format("{} is left out: two devices were lost while tuning it", step.problem.key()));
     }
   }
   active_.clear();
@@ -301,7 +301,7 @@ void DeviceRunner::finish_rate(Step& step) {
 void DeviceRunner::skip(const Step& step, const DeviceError& error) {
   if (!device_.answers()) {
     throw DeviceLost(
-        fmt::format("{} answers no more: {}\nWhat was measured is stored: run the same command once more, "
+        fmt::format("{} no longer answers: {}\nWhat was measured is stored: run the same command once more, "
                     "and it goes on from there",
                     device_.name(), error.what()));
   }

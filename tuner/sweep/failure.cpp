@@ -25,8 +25,8 @@ bool may_pass(const Trial& trial) noexcept {
 
 std::string base_failure(const Problem& problem, const Trial& trial) {
   return fmt::format(
-      "the base {} failed on {}: {}: {}\nIt is what serves a shape that nothing else can: mend it, or name another "
-      "base in the definition of {}, and sweep again",
+      "the base {} failed on {}: {}: {}\nThe base serves each shape that no other config can: mend it, or name "
+      "another base in the definition of {}, and sweep again",
       trial.config.text(), problem.key(), name(trial.status), trial.reason.substr(0, trial.reason.find('\n')),
       problem.spec.op);
 }

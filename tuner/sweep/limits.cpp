@@ -14,12 +14,12 @@ std::optional<std::string> exceeded_by(const PlannedKernel& planned, const Kerne
                                        const DeviceFacts& device) {
   const std::int64_t threads = std::int64_t{planned.block[0]} * planned.block[1] * planned.block[2];
   if (const int most = threads_for_registers(compiled.registers); compiled.registers > 0 && threads > most) {
-    return fmt::format("{}: blocks of {} threads with {} registers each, which a block has for {} threads",
+    return fmt::format("{}: blocks of {} threads with {} registers each; a block has registers for {} threads",
                        planned.entry, threads, compiled.registers, most);
   }
   const std::int64_t shared = std::int64_t{planned.shared_bytes} + compiled.static_shared_bytes;
   if (shared > device.shared_per_block_optin) {
-    return fmt::format("{}: {} bytes of shared memory a block ({} of them static), the device has {}", planned.entry,
+    return fmt::format("{}: {} bytes of shared memory a block ({} of them static); the device has {}", planned.entry,
                        shared, compiled.static_shared_bytes, device.shared_per_block_optin);
   }
   return std::nullopt;

@@ -113,7 +113,7 @@ class SweepRun {
     }
     if (!std::ranges::all_of(now.awaited, needless)) return false;
     for (const Devices::Awaited& each : now.awaited) {
-      context_.listener.note(fmt::format("{} was not open yet when nothing was left for it", each.name));
+      context_.listener.note(fmt::format("{} was still opening when its work was done", each.name));
     }
     return true;
   }

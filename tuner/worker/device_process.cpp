@@ -27,7 +27,7 @@ DeviceProcess::DeviceProcess(Settings settings) : settings_(std::move(settings))
   greeting_ = greeted();
   settings_.device = greeting_.name;
   if (!greeting_.unwatched.empty()) {
-    note(fmt::format("clocks, temperature and other processes of {} go unseen: {}", greeting_.name,
+    note(fmt::format("clocks, temperature and other processes of {} cannot be read: {}", greeting_.name,
                      greeting_.unwatched));
   }
   if (settings_.timeout.count() <= 0) settings_.timeout = greeting_.facts.is_cpu() ? kTimeoutOnCpu : kTimeout;
@@ -89,10 +89,10 @@ bool DeviceProcess::start() {
     }
   }
   if (is_interrupted()) return false;
-  throw DeviceLost(
-      fmt::format("{} answers no more: {}\nWhat was measured is stored: run the same command once more, and it goes on "
-                  "from there",
-                  greeting_.name, reason));
+  throw DeviceLost(fmt::format(
+      "{} no longer answers: {}\nWhat was measured is stored: run the same command once more, and it goes on "
+      "from there",
+      greeting_.name, reason));
 }
 
 void DeviceProcess::discard() {
@@ -136,16 +136,16 @@ DeviceProcess::Answer DeviceProcess::end(Channel::Received why, std::chrono::mil
     case Channel::Received::message:
     case Channel::Received::end:
       answer.kind = Answer::Kind::lost;
-      answer.reason = fmt::format("its process came to its end with {}", process_->end(settings_.interrupted));
+      answer.reason = fmt::format("its process ended with {}", process_->end(settings_.interrupted));
       break;
     case Channel::Received::garbled:
       answer.kind = Answer::Kind::lost;
-      answer.reason = "its process sent what is no message, and was stopped";
+      answer.reason = "its process sent an invalid message, and was stopped";
       discard();
       break;
     case Channel::Received::late:
       answer.kind = Answer::Kind::late;
-      answer.reason = fmt::format("it did not get on for {:.3g} s, and was stopped",
+      answer.reason = fmt::format("it made no progress for {:.3g} s, and was stopped",
                                   std::chrono::duration<double>(patience).count());
       process_->kill();
       (void)process_->end(settings_.interrupted);

@@ -38,7 +38,7 @@ class Checker {
       }
       case NodeKind::size_of:
         if (const KnownName* const found = known(node); found != nullptr && found->texts.empty()) {
-          report(node, "sizeof(dtype) where dtype is no type");
+          report(node, "sizeof(dtype) where dtype is not a type");
         }
         return Kind::number;
       case NodeKind::equal:

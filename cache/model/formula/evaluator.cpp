@@ -84,7 +84,7 @@ class Evaluator {
     const Value value = looked_up(node);
     const auto* const word = std::get_if<std::string_view>(&value);
     const std::optional<DType> type = word != nullptr ? dtype_from(*word) : std::nullopt;
-    if (!type) source_.fail(node.offset, "sizeof(dtype) where dtype is no type");
+    if (!type) source_.fail(node.offset, "sizeof(dtype) where dtype is not a type");
     return static_cast<std::int64_t>(size_of(*type));
   }
 

@@ -90,7 +90,7 @@ class Lexer {
     double value = 0;
     const char* const end = token.spelling.data() + token.spelling.size();
     if (std::from_chars(token.spelling.data(), end, value).ptr != end) {
-      source_.fail(token.offset, fmt::format("'{}' is no number", token.spelling));
+      source_.fail(token.offset, fmt::format("'{}' is not a number", token.spelling));
     }
     return token;
   }

@@ -145,12 +145,13 @@ std::shared_ptr<const Learned> Bundle::learned(const ProblemKey& key, MeasureMod
   const auto servers = container_.find_text(bundle::servers_key(key, mode));
   std::shared_ptr<const Learned> read;
   if (bytes && servers) {
-    read = reading(container_, "what was learned", [&]() -> std::shared_ptr<const Learned> {
+    read = reading(container_, "the loss model", [&]() -> std::shared_ptr<const Learned> {
       std::optional<LossModel> model = LossModel::decode(*bytes);
       if (!model) return nullptr;
       Learned all;
       all.model = std::make_shared<const LossModel>(*std::move(model));
-      if (all.model->space().dims != key.problem.dims.size()) throw BadRow("a loss model is of another number of dims");
+      if (all.model->space().dims != key.problem.dims.size())
+        throw BadRow("a loss model has another number of dims than the op");
       all.servers = bundle::decode_servers(*servers, all.learned_at);
       return std::make_shared<const Learned>(std::move(all));
     });
@@ -186,7 +187,7 @@ Pins Bundle::pins(const ProblemKey& key) const {
   if (!text)
     text = container_.find_text(bundle::pins_key({{key.problem.spec, {}}, key.interface_hash, key.device_fingerprint}));
   if (!text) return {};
-  return reading(container_, "what was decided", [&] { return Pins{bundle::decode_pins(*text), {}}; });
+  return reading(container_, "the pins", [&] { return Pins{bundle::decode_pins(*text), {}}; });
 }
 
 std::optional<Build> Bundle::build(const std::string& key) const {

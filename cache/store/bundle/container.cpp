@@ -130,18 +130,18 @@ ContainerReader::ContainerReader(std::filesystem::path file)
       identity_(identity_of(file_)),
       open_(::open(file_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   if (!open_) {
-    throw refusal(file_, fmt::format("cannot be opened ({})", std::strerror(errno)), "Name the file that is meant");
+    throw refusal(file_, fmt::format("cannot be opened ({})", std::strerror(errno)), "Name another file");
   }
   struct stat facts {};
   if (::fstat(open_.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) {
-    throw refusal(file_, "is not a regular file", "Name the file that is meant");
+    throw refusal(file_, "is not a regular file", "Name another file");
   }
   const auto size = static_cast<std::uint64_t>(facts.st_size);
   Header header;
   if (size < sizeof header) throw damage(file_, fmt::format("it has {} bytes, fewer than a header", size));
   read(0, std::as_writable_bytes(std::span(&header, 1)));
   if (header.magic != kMagic) {
-    throw refusal(file_, "is no bundle of Tilewright", "Name a file that `tilewright export --bundle` made");
+    throw refusal(file_, "is not a bundle of Tilewright", "Name a file that `tilewright export --bundle` made");
   }
   if (header.form > kForm) {
     throw refusal(file_, fmt::format("has the form {}, and this program knows forms up to {}", header.form, kForm),

@@ -25,7 +25,8 @@ constexpr unsigned long long kMost = 1ULL << 30;
 
 std::string content_of(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw Error(fmt::format("cannot read {}", file.string()));
+  if (!stream)
+    throw Error(fmt::format("cannot read {0}. See whether it exists and may be read (ls -l {0})", file.string()));
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
@@ -37,13 +38,13 @@ Error not_written(const std::filesystem::path& to, const std::filesystem::path& 
 }
 
 Error no_frame(const std::filesystem::path& file) {
-  return Error(fmt::format("{} is no whole zstd frame; pack a cache with `zstd -19 FILE`", file.string()));
+  return Error(fmt::format("{} is not a whole zstd frame; pack a cache with `zstd -19 FILE`", file.string()));
 }
 
 void require_size(unsigned long long size, const std::filesystem::path& file) {
   if (size <= kMost) return;
   throw Error(
-      fmt::format("{} is {} MiB unpacked, more than the {} MiB that are read packed; unpack it with `zstd -d {}`",
+      fmt::format("{} is {} MiB unpacked; packed files are read up to {} MiB unpacked; unpack it with `zstd -d {}`",
                   file.string(), size >> 20, kMost >> 20, file.string()));
 }
 
@@ -51,7 +52,8 @@ void require_size(unsigned long long size, const std::filesystem::path& file) {
 template <class Take>
 void read_frame(const std::filesystem::path& frame, Take take) {
   std::ifstream from(frame, std::ios::binary);
-  if (!from) throw Error(fmt::format("cannot read {}", frame.string()));
+  if (!from)
+    throw Error(fmt::format("cannot read {0}. See whether it exists and may be read (ls -l {0})", frame.string()));
   const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(), ZSTD_freeDCtx);
   if (context == nullptr) throw std::bad_alloc();
   std::vector<char> in(ZSTD_DStreamInSize()), out(ZSTD_DStreamOutSize());

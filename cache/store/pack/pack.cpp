@@ -132,7 +132,8 @@ std::vector<NamedPart> parts_of(const Store& source, const WinnerSelection& filt
 std::string sha256_of(const fs::path& file) {
   const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), EVP_MD_CTX_free);
   std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw Error(fmt::format("cannot read {}", file.string()));
+  if (!stream)
+    throw Error(fmt::format("cannot read {0}. See whether it exists and may be read (ls -l {0})", file.string()));
   bool ok = context != nullptr && EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) == 1;
   std::array<char, std::size_t{1} << 16> block{};
   while (ok && (stream.read(block.data(), block.size()), stream.gcount() > 0)) {

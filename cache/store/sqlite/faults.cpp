@@ -71,7 +71,7 @@ CacheError fault(std::string_view doing, const std::filesystem::path& path, cons
     case SQLITE_CORRUPT:
       return damage(doing, path, refusal.what(), code);
     case SQLITE_INTERRUPT:
-      return damage(doing, path, "to read it takes more work than any file of its size", code);
+      return damage(doing, path, "reading it takes more steps than any intact file of its size", code);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return fault(doing, path, fmt::format("has been locked by another process for {}", seconds(busy_timeout)),
@@ -80,8 +80,8 @@ CacheError fault(std::string_view doing, const std::filesystem::path& path, cons
                    code, CacheFault::locked);
     case SQLITE_FULL:
       return fault(doing, path, "cannot grow: the disk is full",
-                   fmt::format("Nothing of this write was kept, all that was stored before is. Free space on the disk "
-                               "of {} (df -h shows it), then run the same again",
+                   fmt::format("Nothing of this write was kept; all earlier rows are. Free space on the disk of {} "
+                               "(df -h shows it), then run the same again",
                                folder_of(path).string()),
                    code, CacheFault::full);
     case SQLITE_READONLY:

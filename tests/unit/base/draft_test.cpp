@@ -78,7 +78,7 @@ TEST(WhyNotWritten, says_the_reason_and_what_to_do) {
   EXPECT_NE(why(std::errc::permission_denied).find("may not write in the folder some/where"), std::string::npos);
   EXPECT_NE(why(std::errc::no_space_on_device).find("df -h some/where"), std::string::npos);
   EXPECT_NE(why(std::errc::is_a_directory).find("it is a folder"), std::string::npos);
-  EXPECT_NE(why(std::errc::not_a_directory).find("some/where is no folder"), std::string::npos);
+  EXPECT_NE(why(std::errc::not_a_directory).find("some/where is not a folder"), std::string::npos);
   EXPECT_NE(why(std::errc::io_error).find("Check the folder some/where"), std::string::npos);
   EXPECT_NE(why_not_written("x", std::make_error_code(std::errc::permission_denied)).find("ls -ld ."),
             std::string::npos);

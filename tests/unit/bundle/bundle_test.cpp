@@ -351,7 +351,7 @@ TEST_F(LearnedBundleTest, whose_model_is_damaged_says_so_whenever_it_is_asked) {
     const Bundle bundle(path_);
     for (int i = 0; i < 2; ++i) {
       const std::string text = refusal([&] { (void)bundle.learned(key_, MeasureMode::cold); });
-      EXPECT_THAT(text, HasSubstr("cannot read what was learned in the bundle " + path_.string())) << servers;
+      EXPECT_THAT(text, HasSubstr("cannot read the loss model in the bundle " + path_.string())) << servers;
     }
   }
 }

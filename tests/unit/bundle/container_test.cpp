@@ -118,7 +118,7 @@ TEST_F(Container, that_is_replaced_says_so_and_serves_what_it_was) {
 
 TEST_F(Container, is_not_any_file) {
   write_file(path, std::string(200, 'n'));
-  EXPECT_THAT(refusal([&] { (void)ContainerReader(path); }), HasSubstr("is no bundle"));
+  EXPECT_THAT(refusal([&] { (void)ContainerReader(path); }), HasSubstr("is not a bundle"));
   EXPECT_FALSE(ContainerReader::is_one(path));
   EXPECT_FALSE(ContainerReader::is_one(folder / "absent"));
   EXPECT_FALSE(ContainerReader::is_one(folder.path()));

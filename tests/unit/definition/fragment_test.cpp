@@ -153,7 +153,7 @@ TEST_F(FragmentTest, has_its_mistakes_in_its_own_file) {
           "…/kernels/device/simple.toml:4:25: unknown name 'colz' in `part <= colz`; did you mean 'cols'?",
           "…/kernels/device/simple.toml:5:1: unknown key 'specialise' in implementation 'simple'; did you mean "
           "'specialize'?",
-          "…/kernels/device/simple.toml:13:14: parameter 'unroll': 1 is there twice",
+          "…/kernels/device/simple.toml:13:14: parameter 'unroll': 1 appears twice",
           "…/kernels/device/simple.toml:14:1: parameter 'static_dims' needs the dims that it makes constant: "
           "specialize = [\"…\"]",
           "…/kernels/device/simple.toml:18:22: expected a value, found the end in `num_warps *`"));

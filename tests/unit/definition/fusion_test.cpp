@@ -102,11 +102,11 @@ TEST_F(FusionSection, has_its_mistakes_told_with_their_places) {
                           HasSubstr("has no 'flops'")));
   EXPECT_THAT(mistakes_of(write("[fusion]\nstep = [{ name = \"a\", bytes = 1, flops = 1 }, "
                                 "{ name = \"a\", bytes = 1, flops = 1 }]\n")),
-              ElementsAre(HasSubstr("step 'a' of [fusion] is there twice")));
+              ElementsAre(HasSubstr("step 'a' of [fusion] appears twice")));
   EXPECT_THAT(mistakes_of(write("[fusion]\nstep = [{ name = \"a\", bytes = \"rowz\", flops = 1 }, "
                                 "{ name = \"b\", bytes = 1, flops = 1, parallel = [\"col\"], byte = 2 }]\n")),
               ElementsAre(AllOf(HasSubstr(":32: unknown name 'rowz'"), HasSubstr("did you mean 'rows'?")),
-                          AllOf(HasSubstr("which is no dim"), HasSubstr("did you mean 'cols'?")),
+                          AllOf(HasSubstr("which is not a dim"), HasSubstr("did you mean 'cols'?")),
                           AllOf(HasSubstr("unknown key 'byte' in step 'b' of [fusion]"), HasSubstr("'bytes'"))));
   EXPECT_THAT(mistakes_of(write("[fusion]\nstep = [{ name = \"a\", bytes = 1, flops = 1, dims = { n = 1 } }, "
                                 "{ name = \"b\", op = \"copy\" }]\n")),

@@ -11,7 +11,7 @@ class ImplementationMistake : public testing::TestWithParam<Spoiled> {};
 TEST_P(ImplementationMistake, is_the_one_reported) { expect_mistake(GetParam()); }
 
 const Spoiled kSpoiled[] = {
-    {"name_twice", "name = \"mapped\"", "name = \"simple\"", "\"simple\"", "implementation 'simple' is there twice"},
+    {"name_twice", "name = \"mapped\"", "name = \"simple\"", "\"simple\"", "implementation 'simple' appears twice"},
     {"name_no_identifier", "name = \"mapped\"", "name = \"map ped\"", "\"map ped\"",
      "implementation 'map ped' is not an identifier: letters, digits and _, no digit first"},
     {"requires_no_architecture", "requires = \"sm_90\"", "requires = \"hopper\"", "\"hopper\"",
@@ -22,8 +22,7 @@ const Spoiled kSpoiled[] = {
      "parameter 'act' clashes: there is an attribute of that name"},
     {"parameter_without_values", "block = [32, 64]", "block = [32, 64], stages = []", "[] }",
      "parameter 'stages' has no values"},
-    {"parameter_value_twice", "block = [32, 64]", "block = [32, 64, 32]", "32]",
-     "parameter 'block': 32 is there twice"},
+    {"parameter_value_twice", "block = [32, 64]", "block = [32, 64, 32]", "32]", "parameter 'block': 32 appears twice"},
     {"parameter_value_of_another_type", "block = [32, 64]", "block = [32, 64.5]", "64.5",
      "each value of parameter 'block' must be an integer, and is a number with a fraction"},
     {"parameter_value_beyond_int", "block = [32, 64]", "block = [32, 64, 2147483648]", "2147483648",
@@ -44,7 +43,7 @@ const Spoiled kSpoiled[] = {
     {"specialize_an_unknown_dim", "specialize = [\"cols\"]", "specialize = [\"cols\", \"row\"]", "\"row\"",
      "'specialize' in implementation 'simple': the op has no dim 'row'; did you mean 'rows'?"},
     {"specialize_a_dim_twice", "specialize = [\"cols\"]", "specialize = [\"cols\", \"cols\"]", "\"cols\"]",
-     "dim 'cols' is there twice"},
+     "dim 'cols' appears twice"},
     {"constraint_with_an_unknown_name", "num_warps * 32 <= max", "num_wraps * 32 <= max", "num_wraps",
      "unknown name 'num_wraps' in `num_wraps * 32 <= max_threads_per_block`; did you mean 'num_warps'?"},
     {"constraint_with_a_fact_of_launching", "num_warps * 32 <= max_threads_per_block", "resident_blocks > 0",

@@ -44,7 +44,7 @@ TEST(Identifier, may_not_be_other_text) {
 
 TEST(Identifier, may_not_be_a_word_of_C_plus_plus) {
   for (const char* name : {"class", "int", "and", "co_await", "requires", "wchar_t"}) {
-    EXPECT_THAT(identifier_mistake(name), testing::HasSubstr("is a word of C++")) << name;
+    EXPECT_THAT(identifier_mistake(name), testing::HasSubstr("is a keyword of C++")) << name;
   }
 }
 
@@ -56,7 +56,7 @@ TEST(Identifier, of_an_argument_may_be_a_word_of_C_plus_plus_since_it_reaches_no
 
 TEST(Identifier, may_not_be_a_name_that_compilers_keep) {
   for (const char* name : {"_n", "a__b", "threadIdx", "linux"}) {
-    EXPECT_THAT(identifier_mistake(name), testing::HasSubstr("compilers keep for themselves")) << name;
+    EXPECT_THAT(identifier_mistake(name), testing::HasSubstr("is reserved for compilers")) << name;
   }
 }
 
@@ -74,7 +74,7 @@ TEST(NameRegistry, refuses_names_with_another_meaning) {
 }
 
 TEST(NameRegistry, refuses_names_that_are_taken) {
-  EXPECT_EQ(claim_mistake("rows", "dim"), "dim 'rows' is there twice");
+  EXPECT_EQ(claim_mistake("rows", "dim"), "dim 'rows' appears twice");
   EXPECT_EQ(claim_mistake("rows", "parameter"), "parameter 'rows' clashes: there is a dim of that name");
   EXPECT_EQ(claim_mistake("act", "parameter"), "parameter 'act' clashes: there is an attribute of that name");
 }

@@ -33,26 +33,26 @@ const Spoiled kSpoiled[] = {
     {"dims_of_another_type", "dims = [\"rows\", \"cols\"]", "dims = \"rows\"", "\"rows\"",
      "'dims' in [op] must be a list, and is a text"},
     {"dim_that_is_a_word_of_cpp", "dims = [\"rows\"", "dims = [\"new\", \"rows\"", "\"new\"",
-     "dim 'new' is a word of C++; choose another name"},
+     "dim 'new' is a keyword of C++; choose another name"},
     {"dims_too_many", "dims = [\"rows\", \"cols\"]",
      "dims = [\"rows\", \"cols\", \"d3\", \"d4\", \"d5\", \"d6\", \"d7\", \"d8\", \"d9\"]", "[\"rows\"",
      "an op has at most 8 dims, and this has 9"},
     {"dims_empty", "dims = [\"rows\", \"cols\"]", "dims = []", "[]", "an op has at least one dim"},
     {"dtypes_empty", "dtypes = [\"f32\", \"bf16\"]", "dtypes = []", "[]", "an op has at least one dtype"},
     {"dim_twice", "dims = [\"rows\", \"cols\"]", "dims = [\"rows\", \"cols\", \"rows\"]", "\"rows\"]",
-     "dim 'rows' is there twice"},
+     "dim 'rows' appears twice"},
     {"dim_called_as_a_device_fact", "dims = [\"rows\"", "dims = [\"l2_bytes\", \"rows\"", "\"l2_bytes\"",
      "dim 'l2_bytes' clashes: that is a device fact in formulas; choose another name"},
     {"dtype_unknown", "dtypes = [\"f32\", \"bf16\"]", "dtypes = [\"f32\", \"bf16\", \"f17\"]", "\"f17\"",
      "'dtypes' in [op]: unknown type 'f17'; did you mean 'f16'?"},
     {"dtype_twice", "dtypes = [\"f32\", \"bf16\"]", "dtypes = [\"f32\", \"bf16\", \"f32\"]", "\"f32\"]",
-     "dtype 'f32' is there twice"},
+     "dtype 'f32' appears twice"},
     {"attribute_called_as_a_dim", "attributes = { act", "attributes = { rows = [\"a\"], act", "rows",
      "attribute 'rows' clashes: there is a dim of that name"},
     {"attribute_without_values", "[\"none\", \"gelu\"] }", "[\"none\", \"gelu\"], b = [] }", "[] }",
      "attribute 'b' has no values; the first is its default"},
     {"attribute_value_twice", "[\"none\", \"gelu\"]", "[\"none\", \"gelu\", \"none\"]", "\"none\"]",
-     "value 'none' of attribute 'act' is there twice"},
+     "value 'none' of attribute 'act' appears twice"},
     {"attribute_value_that_no_key_holds", "[\"none\", \"gelu\"]", "[\"none\", \"gelu\", \"a,b\"]", "\"a,b\"",
      "attribute value 'a,b' must be 1 to 63 letters, digits, _ - . or +"},
     {"params_that_no_kernel_takes", "bytes = ", "params = [\"dim:rows\"]\nbytes = ", "params",
@@ -107,7 +107,7 @@ TEST(Bucketed, dims_are_refused_where_a_plan_cannot_serve_a_whole_bucket) {
     return mistakes_of(folder.write_mini(replaced(kMiniToml, from, to), kMiniSource));
   };
   EXPECT_THAT(mistakes("dtypes = ", "bucketed = [\"cols\", \"cols\"]\ndtypes = "),
-              Contains("5:21: dim 'cols' is there twice"));
+              Contains("5:21: dim 'cols' appears twice"));
   const auto of_cols = mistakes("dtypes = ", "bucketed = [\"cols\"]\ndomain = [\"cols > 0\"]\ndtypes = ");
   EXPECT_THAT(of_cols, Contains("6:12: the domain `cols > 0` is judged once for all extents of a bucket, and 'cols' is "
                                 "bucketed: leave it out, or take 'cols' out of 'bucketed'"));

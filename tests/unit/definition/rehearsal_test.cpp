@@ -16,17 +16,16 @@ TEST_P(BaseMistake, is_the_one_reported) { expect_mistake(GetParam()); }
 const Spoiled kSpoiled[] = {
     {"missing", "base = \"simple{num_warps=4,static_dims=0}\"\n", "", "[op]", "[op] has no 'base'"},
     {"not_a_config", "{num_warps=4,static_dims=0}", "{num_warps=4", "simple{",
-     "the base is no config of this op: config 'simple{num_warps=4', column 19: expected ','; between pairs stands "
-     "',', "
-     "after the last one '}'"},
+     "the base is not a config of this op: config 'simple{num_warps=4', column 19: expected ','; separate pairs with "
+     "',', and write '}' after the last one"},
     {"of_an_unknown_implementation", "\"simple{", "\"simpel{", "simpel",
-     "the base is no config of this op: mini has no implementation 'simpel'; did you mean 'simple'?"},
+     "the base is not a config of this op: mini has no implementation 'simpel'; did you mean 'simple'?"},
     {"not_complete", "{num_warps=4,static_dims=0}", "{static_dims=0}", "simple{",
-     "the base is no config of this op: simple{static_dims=0} has no value for 'num_warps'; its values: 1, 4"},
+     "the base is not a config of this op: simple{static_dims=0} has no value for 'num_warps'; its values: 1, 4"},
     {"with_an_unknown_parameter", "{num_warps=4,", "{num_wraps=4,", "simple{",
-     "the base is no config of this op: simple has no parameter 'num_wraps'; did you mean 'num_warps'?"},
+     "the base is not a config of this op: simple has no parameter 'num_wraps'; did you mean 'num_warps'?"},
     {"not_of_the_space", "{num_warps=4,", "{num_warps=3,", "simple{",
-     "the base is no config of this op: num_warps=3 is not in the space of simple; its values: 1, 4"},
+     "the base is not a config of this op: num_warps=3 is not in the space of simple; its values: 1, 4"},
     {"specialised", "static_dims=0}", "static_dims=1}", "simple{",
      "the base must have static_dims=0: it serves dims that nobody tuned"},
     {"with_a_constraint_that_odd_widths_break", "constraints = [", "constraints = [\"cols % 2 == 0\", ", "simple{num",

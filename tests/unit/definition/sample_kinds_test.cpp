@@ -117,7 +117,7 @@ const Wrong kWrong[] = {
      "index 'rows' clashes: there is a dim of that name"},
     {"index_of_a_scalars_name", ", table = { index = [\"ignore\"], value = \"0\" }", "",
      "index 'ignore' clashes: there is a scalar, or `draw`, of that name"},
-    {"index_twice", ", x = { index = [\"i\", \"i\"], value = \"0\" }", "", "index 'i' is there twice"},
+    {"index_twice", ", x = { index = [\"i\", \"i\"], value = \"0\" }", "", "index 'i' appears twice"},
     {"unknown_name_in_a_value", ", x = { index = [\"i\", \"j\"], value = \"i + colz\" }", "",
      "unknown name 'colz' in `i + colz`; did you mean 'cols'?"},
     {"a_device_fact_in_a_value", ", x = { index = [\"i\", \"j\"], value = \"i + sm_count\" }", "",
@@ -152,7 +152,7 @@ const Wrong kWrong[] = {
     {"further_sample_of_nothing", "", "[op.samples.large]\nz = 1\n",
      "unknown key 'z' in [op.samples.large]; known: x, table, ignore, eps"},
     {"further_sample_that_says_nothing", "", "[op.samples.large]\n",
-     "[op.samples.large] says nothing, so that it is [op.sample] again"},
+     "[op.samples.large] is empty, so it repeats [op.sample]"},
     {"further_sample_with_a_wrong_tensor", "", "[op.samples.large]\nx = { fill = \"normel\" }\n",
      "unknown fill 'normel'; did you mean 'normal'?"},
     {"further_sample_that_breaks_a_formula", "",
@@ -162,7 +162,7 @@ const Wrong kWrong[] = {
     {"made_output_unknown", ", x = { op = \"softmax\", output = \"z\" }", "", "softmax has no output 'z'; known: y"},
     {"made_without_an_output", ", x = { op = \"softmax\" }", "", "the sample of 'x' has no 'output'"},
     {"made_of_another_type", ", table = { op = \"copy\", output = \"y\", dims = { n = \"rows\" } }", "",
-     "'y' of copy has the type dtype, and 'table' i32"},
+     "'y' of copy has the type dtype, but 'table' has i32"},
     {"made_with_an_unknown_attribute", ", x = { op = \"softmax\", output = \"y\", attributes = { pich = \"dense\" } }",
      "", "softmax has no attribute 'pich'; did you mean 'pitch'?"},
     {"made_with_an_unknown_value", ", x = { op = \"softmax\", output = \"y\", attributes = { pitch = \"dens\" } }", "",
@@ -174,9 +174,9 @@ const Wrong kWrong[] = {
 
 TEST(SampleKinds, made_by_an_op_that_does_not_fit_are_mistakes_that_say_all_of_it) {
   EXPECT_THAT(mistakes(", x = { op = \"activation\", output = \"y\", attributes = { act = \"gelu\" } }"),
-              ElementsAre("attribute 'act' of activation has this op's value and cannot be 'none'",
-                          "this op has no dim 'n', which activation has: say what it is, as in dims = { n = \"rows\" }",
-                          "attribute 'act' of activation has the value of this op's; leave it out here"));
+              ElementsAre("attribute 'act' of activation takes this op's value, but cannot be 'none'",
+                          "this op has no dim 'n', which activation has: give its value, as in dims = { n = \"rows\" }",
+                          "attribute 'act' of activation takes this op's value; leave it out here"));
 }
 
 TEST(SampleKinds, made_by_another_op_have_its_dims_and_attributes) {

@@ -105,10 +105,10 @@ TEST(Shapes, are_every_combination_the_rightmost_dim_fastest_in_the_ops_order) {
 
 TEST(Shapes, say_which_dim_is_unknown_doubled_or_missing) {
   EXPECT_EQ(shapes_refusal("rows=1 colls=2"), "mini has no dim 'colls'; did you mean 'cols'?");
-  EXPECT_EQ(shapes_refusal("rows=1 cols=2 rows=3"), "dim 'rows' is there twice");
+  EXPECT_EQ(shapes_refusal("rows=1 cols=2 rows=3"), "dim 'rows' appears twice");
   EXPECT_EQ(shapes_refusal("rows=1"), "no values for dim 'cols' of mini: add cols=VALUES");
   EXPECT_EQ(shapes_refusal(""), "no values for dim 'rows' of mini: add rows=VALUES");
-  EXPECT_EQ(shapes_refusal("1024"), "'1024' is no shape: write DIM=VALUES, such as rows=1024,4096");
+  EXPECT_EQ(shapes_refusal("1024"), "'1024' is not a shape: write DIM=VALUES, such as rows=1024,4096");
   EXPECT_EQ(shapes_refusal("rows=1..2000+1 cols=1..2000+1"), "more than 1000000 shapes of mini: use shorter lists");
   EXPECT_THAT(shapes_refusal("rows= cols=1"), testing::HasSubstr("a value is missing"));
 }
@@ -141,9 +141,9 @@ TEST_F(ShapesCsv, may_come_from_a_spreadsheet) {
 TEST_F(ShapesCsv, are_refused_with_the_line) {
   EXPECT_EQ(csv_refusal("rows,colz\n"), ":1: mini has no dim 'colz'; did you mean 'cols'?");
   EXPECT_EQ(csv_refusal("rows\n"), ":1: no column for dim 'cols'");
-  EXPECT_EQ(csv_refusal("rows,cols,rows\n"), ":1: dim 'rows' is there twice");
-  EXPECT_EQ(csv_refusal("rows,cols\n1,2\n3\n"), ":3: 1 values, and 2 columns");
-  EXPECT_EQ(csv_refusal("rows,cols\n1,2,3\n"), ":2: 3 values, and 2 columns");
+  EXPECT_EQ(csv_refusal("rows,cols,rows\n"), ":1: dim 'rows' appears twice");
+  EXPECT_EQ(csv_refusal("rows,cols\n1,2\n3\n"), ":3: the line has 1 values for 2 columns");
+  EXPECT_EQ(csv_refusal("rows,cols\n1,2,3\n"), ":2: the line has 3 values for 2 columns");
   EXPECT_EQ(csv_refusal("rows,cols\n\n1,0\n"), ":3: dim 'cols' is 0; dims are at least 1");
   EXPECT_EQ(csv_refusal("rows,cols\n1..4x2,8\n"), ":2: dim 'rows' is '1..4x2', which is not a whole number");
   EXPECT_EQ(csv_refusal(""), ": no shapes; the first line names the dims (rows,cols), each further line is one shape");

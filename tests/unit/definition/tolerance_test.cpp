@@ -69,17 +69,18 @@ TEST_F(ToleranceTables, are_of_outputs_alone) {
 
 TEST_F(ToleranceTables, must_cover_every_dtype_whatever_the_attributes_are) {
   EXPECT_THAT(mistakes_of(write("[ { when = \"act == 'gelu'\", f32 = [0, 0] }, { bf16 = [0, 0] } ]")),
-              ElementsAre(HasSubstr("16:13: 'tolerance' in [op] has nothing for 'f32' where act is 'none'")));
+              ElementsAre(HasSubstr("16:13: 'tolerance' in [op] has no tolerance for 'f32' where act is 'none'")));
   EXPECT_THAT(mistakes_of(write("[ { f32 = [0, 0] } ]")),
-              ElementsAre(HasSubstr(": 'tolerance' in [op] has nothing for 'bf16'")));
+              ElementsAre(HasSubstr(": 'tolerance' in [op] has no tolerance for 'bf16'")));
   EXPECT_THAT(mistakes_of(write("[]")),
-              ElementsAre(HasSubstr("has nothing for 'f32'"), HasSubstr("has nothing for 'bf16'")));
+              ElementsAre(HasSubstr("has no tolerance for 'f32'"), HasSubstr("has no tolerance for 'bf16'")));
 }
 
 TEST_F(ToleranceTables, that_never_count_are_mistakes) {
-  EXPECT_THAT(mistakes_of(write("[ " + std::string(kOne) + ", { when = \"act == 'gelu'\", f32 = [0, 0] } ]")),
-              ElementsAre(HasSubstr(
-                  ":60: this table of 'tolerance' in [op] never counts: for all that it has, one above it does")));
+  EXPECT_THAT(
+      mistakes_of(write("[ " + std::string(kOne) + ", { when = \"act == 'gelu'\", f32 = [0, 0] } ]")),
+      ElementsAre(HasSubstr(
+          ":60: this table of 'tolerance' in [op] is never used: for each of its cases a table above it applies")));
 }
 
 TEST_F(ToleranceTables, are_read_as_strictly_as_all_else) {
@@ -89,7 +90,7 @@ TEST_F(ToleranceTables, are_read_as_strictly_as_all_else) {
   EXPECT_THAT(mistakes_of(write("[ { when = \"act == 'glu'\", f32 = [0, 0] }" + rest)),
               ElementsAre(HasSubstr("'glu'")));
   EXPECT_THAT(mistakes_of(write("[ { when = \"true\", f16 = [0, 0] }" + rest)),
-              ElementsAre(HasSubstr("this table of 'tolerance' in [op] never counts"),
+              ElementsAre(HasSubstr("this table of 'tolerance' in [op] is never used"),
                           HasSubstr("unknown key 'f16' in a table of 'tolerance' in [op]")));
   EXPECT_THAT(mistakes_of(write("[ 1e-3" + rest)),
               ElementsAre(HasSubstr("a table of 'tolerance' in [op] must be a table, and is a number")));

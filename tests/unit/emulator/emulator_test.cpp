@@ -107,7 +107,7 @@ TEST(Launch, what_no_gpu_would_take_is_refused) {
   EXPECT_THAT(refusal([](EmulatedLaunch& l) {
                 l.cluster = {3, 1, 1};
               }),
-              HasSubstr("no multiple of the cluster 3 x 1 x 1"));
+              HasSubstr("not a multiple of the cluster 3 x 1 x 1"));
   EXPECT_THAT(refusal([](EmulatedLaunch& l) {
                 l.grid = {32, 1, 1};
                 l.cluster = {32, 1, 1};

@@ -204,7 +204,7 @@ TEST_F(Header, says_how_a_grid_depends_on_what_fits_on_the_device) {
   EXPECT_THAT(with_grid("c", "rows"), HasSubstr("Kernel::Resident::none, 0,"));
   (void)with_grid("d", "min(rows, resident_blocks * resident_blocks)");
   ASSERT_EQ(counts_.left_out.size(), 1U);
-  EXPECT_THAT(counts_.left_out[0], HasSubstr("in a way that data cannot say"));
+  EXPECT_THAT(counts_.left_out[0], HasSubstr("a header cannot express"));
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ TEST_F(JitLibrary, compiles_a_config_for_the_dims_of_a_problem) {
 TEST_F(JitLibrary, says_what_it_cannot_compile_and_why) {
   const std::string config = "streaming{num_warps=8,vec=4,ragged=1,unroll=1}";
   EXPECT_THAT(compile("softmax[dtype=bf16]{rows=7,cols=1000}", config, std::string(32, '0')).why,
-              HasSubstr("is not the one that the cache was tuned with"));
+              HasSubstr("differs from the one that the cache was tuned with"));
   EXPECT_THAT(compile("softmix[dtype=bf16]{rows=7,cols=1000}", config).why, HasSubstr("did you mean 'softmax'"));
   EXPECT_THAT(compile("softmax[dtype=bf16]{rows=7}", config).why, HasSubstr("cols"));
   EXPECT_THAT(compile("softmax[dtype=bf16]{rows=7,cols=1000}", "streaming{num_warps=").why, HasSubstr("column"));
@@ -126,7 +126,7 @@ TEST_F(JitLibrary, reads_ops_again_that_were_replaced) {
   EXPECT_THAT(compile(problem, config).why, IsEmpty());
   std::ofstream(folder / "softmax/softmax.cu", std::ios::app) << "constexpr int kNewer = 1;\n";
   EXPECT_THAT(compile(problem, config).why, IsEmpty());
-  EXPECT_THAT(compile(problem, config, std::string(32, '0')).why, HasSubstr("is not the one that"));
+  EXPECT_THAT(compile(problem, config, std::string(32, '0')).why, HasSubstr("differs from the one that"));
 }
 
 }  // namespace

@@ -137,7 +137,7 @@ TEST_F(RegretTest, what_cannot_be_read_is_an_error_and_no_loss) {
     static_cast<void>(ask());
     FAIL() << "who gives way here would be told of as a loss";
   } catch (const CacheError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("cannot tell what scale[dtype=f16"));
+    EXPECT_THAT(error.what(), HasSubstr("cannot compute the loss of scale[dtype=f16"));
   }
 }
 

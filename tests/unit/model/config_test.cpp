@@ -56,7 +56,7 @@ TEST(Config, names_the_place_of_a_mistake) {
               HasSubstr("column 12: vec is '9223372036854775808', beyond"));
   EXPECT_THAT(complaint("onchip{vec=1,vec=2}"), HasSubstr("column 14: 'vec' is given twice"));
   EXPECT_THAT(complaint("onchip{vec=1"), HasSubstr("column 13: expected ','"));
-  EXPECT_THAT(complaint("onchip{vec=1}{}"), HasSubstr("column 14: '{}' is too much"));
+  EXPECT_THAT(complaint("onchip{vec=1}{}"), HasSubstr("column 14: unexpected '{}'"));
 }
 
 TEST(Config, holds_every_number_of_64_bits) {

@@ -57,12 +57,12 @@ TEST(KeyReader, tells_the_column_of_each_mistake) {
   EXPECT_EQ(complaint("op{a=1,a=2}"), "key 'op{a=1,a=2}', column 8: 'a' is given twice");
   EXPECT_EQ(complaint("op{a=1,}"), "key 'op{a=1,}', column 8: expected a name");
   EXPECT_EQ(complaint("op{a=1 b=2}"),
-            "key 'op{a=1 b=2}', column 8: expected ','; between pairs stands ',', after the last one '}'");
+            "key 'op{a=1 b=2}', column 8: expected ','; separate pairs with ',', and write '}' after the last one");
   EXPECT_EQ(complaint("op{a=1"),
-            "key 'op{a=1', column 7: expected ','; between pairs stands ',', after the last one '}'");
+            "key 'op{a=1', column 7: expected ','; separate pairs with ',', and write '}' after the last one");
   EXPECT_EQ(complaint("op{"), "key 'op{', column 4: expected a name");
-  EXPECT_EQ(complaint("op{a=1}x"), "key 'op{a=1}x', column 8: 'x' is too much");
-  EXPECT_EQ(complaint("op-2"), "key 'op-2', column 3: '-2' is too much");
+  EXPECT_EQ(complaint("op{a=1}x"), "key 'op{a=1}x', column 8: unexpected 'x'");
+  EXPECT_EQ(complaint("op-2"), "key 'op-2', column 3: unexpected '-2'");
 }
 
 }  // namespace

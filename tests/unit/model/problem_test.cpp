@@ -90,8 +90,8 @@ TEST(Problem, a_spec_names_its_mistake_and_what_would_be_right) {
   EXPECT_THAT(spec_mistake("gemm[dtype=bf16"), HasSubstr("column 16: expected ','"));
   EXPECT_THAT(spec_mistake("gemm[m=64]"), HasSubstr("gemm has no attribute 'm'"));
   EXPECT_THAT(spec_mistake("softmax[dtype=f32]"), HasSubstr("column 1: this is not the op 'gemm'"));
-  EXPECT_THAT(spec_mistake("gemm[act=gelu]{m=1}"), HasSubstr("column 15: dims are no part of this"));
-  EXPECT_THAT(spec_mistake("gemm[act=gelu] x"), HasSubstr("column 16: 'x' is too much"));
+  EXPECT_THAT(spec_mistake("gemm[act=gelu]{m=1}"), HasSubstr("column 15: an op is written without dims"));
+  EXPECT_THAT(spec_mistake("gemm[act=gelu] x"), HasSubstr("column 16: unexpected 'x'"));
   EXPECT_THAT(spec_mistake(""), HasSubstr("column 1: expected the name of an op"));
 }
 
@@ -116,7 +116,7 @@ TEST(Problem, a_shape_key_names_the_dim_that_is_wrong) {
   EXPECT_THAT(key_mistake("softmax{rows=,cols=1}"), HasSubstr("'rows' has no value"));
   EXPECT_EQ(key_mistake("softmax[dtype=f32]"),
             "shape key 'softmax[dtype=f32]', column 19: expected the dims; write {rows=1024,cols=1024}");
-  EXPECT_THAT(key_mistake("softmax{rows=1,cols=1}}"), HasSubstr("column 23: '}' is too much"));
+  EXPECT_THAT(key_mistake("softmax{rows=1,cols=1}}"), HasSubstr("column 23: unexpected '}'"));
   EXPECT_THAT(key_mistake("softmax[dtype=f33]{rows=1,cols=1}"), HasSubstr("did you mean 'f32'?"));
 }
 

@@ -110,15 +110,16 @@ TEST(PlanArgs, a_tensor_has_strides_where_the_scalars_are_present) {
   EXPECT_EQ(mistake_of(op),
             "interface of softmax: the strides of 'y' are in part absent; a call has all of them or none");
   op.args.back().type = DType::i32;
-  EXPECT_EQ(mistake_of(op), "interface of softmax: a stride of 'y' is 'batch', which is no scalar of type i64");
+  EXPECT_EQ(mistake_of(op), "interface of softmax: a stride of 'y' is 'batch', which is not a scalar of type i64");
 }
 
 TEST(PlanArgs, a_pitch_that_is_no_i64_scalar_is_a_mistake_of_the_definition) {
   for (const char* wrong : {"x", "gone"}) {
     OpInterface op = pitched_softmax();
     op.args[2].pitch = wrong;
-    EXPECT_EQ(error_of<DefinitionError>([&] { (void)args_of(op, "softmax{rows=1,cols=2}"); }),
-              std::string("interface of softmax: the pitch of 'y' is '") + wrong + "', which is no scalar of type i64");
+    EXPECT_EQ(
+        error_of<DefinitionError>([&] { (void)args_of(op, "softmax{rows=1,cols=2}"); }),
+        std::string("interface of softmax: the pitch of 'y' is '") + wrong + "', which is not a scalar of type i64");
   }
 }
 

@@ -77,7 +77,7 @@ TEST(PlanMap, follows_strides_that_come_with_the_call_where_it_names_them) {
   EXPECT_THAT(planned.stride_scalars, ElementsAre(3, 2, 1));
   EXPECT_THAT(planned.strides, ElementsAre(128, 640, 1920)) << "those of a dense tensor, until the call comes";
   map.stride_scalars = {"head", "token", "other"};
-  EXPECT_EQ(std::get<std::string>(plan_map(map, 0, args[0], NoNames(), args)), "'other' is no stride of 'x'");
+  EXPECT_EQ(std::get<std::string>(plan_map(map, 0, args[0], NoNames(), args)), "'other' is not a stride of 'x'");
 }
 
 TEST(PlanMap, of_a_dense_call_has_dense_strides_though_it_names_scalars) {

@@ -147,7 +147,7 @@ TEST(Plan, a_plan_with_no_kernel_is_illegal) {
   recipe.kernels[0].when = formula("rows > 4");
   EXPECT_EQ(illegal(plan_softmax("onchip{num_warps=1,vec=1,static_dims=0}", "softmax{rows=4,cols=8}", hopper(), recipe))
                 .reason,
-            "it launches no kernel: `when` is false of each");
+            "it launches no kernel: `when` is false for each");
 }
 
 TEST(Plan, parameters_of_an_absent_argument_are_absent) {

@@ -229,7 +229,7 @@ TEST(LossModel, of_the_version_before_knows_the_last_kernel_alone) {
 TEST(LossModel, that_nests_too_deep_for_the_stack_is_refused) {
   const std::vector<std::byte> lists(175'000, std::byte{0x81});
   EXPECT_THAT(test::error_of<UsageError>([&] { (void)LossModel::decode(lists); }),
-              HasSubstr("this is no loss model: cannot decode CBOR: it nests deeper"));
+              HasSubstr("this is not a loss model: cannot decode CBOR: it nests deeper"));
   EXPECT_THROW((void)LossModel::is_newer(lists), UsageError);
 }
 
@@ -241,11 +241,11 @@ TEST(LossModel, of_another_kind_is_refused) {
     const std::vector<std::uint8_t> changed = json::to_cbor(all);
     return test::error_of<UsageError>([&] { (void)LossModel::decode(std::as_bytes(std::span(changed))); });
   };
-  EXPECT_THAT(refusal([](json& all) { all["version"] = "two"; }), HasSubstr("this is no loss model"));
-  EXPECT_THAT(refusal([](json& all) { all = json::array(); }), HasSubstr("this is no loss model"));
-  EXPECT_THAT(refusal([](json& all) { all["nodes"] = "text"; }), HasSubstr("this is no loss model"));
+  EXPECT_THAT(refusal([](json& all) { all["version"] = "two"; }), HasSubstr("this is not a loss model"));
+  EXPECT_THAT(refusal([](json& all) { all = json::array(); }), HasSubstr("this is not a loss model"));
+  EXPECT_THAT(refusal([](json& all) { all["nodes"] = "text"; }), HasSubstr("this is not a loss model"));
   EXPECT_THAT(refusal([](json& all) { all["nodes"] = json::binary({1, 2, 3, 4}); }), HasSubstr("within a value"));
-  EXPECT_THAT(refusal([](json& all) { all["configs"][0] = json::array({0}); }), HasSubstr("this is no loss model"));
+  EXPECT_THAT(refusal([](json& all) { all["configs"][0] = json::array({0}); }), HasSubstr("this is not a loss model"));
   EXPECT_THAT(refusal([](json& all) { all["configs"][0][0] = -1; }), HasSubstr("no implementation"));
   EXPECT_THAT(refusal([](json& all) { all["mean"] = 1e300; }), HasSubstr("not finite"));
   EXPECT_THAT(refusal([](json& all) { all["configs"][0][1] = "a{"; }), HasSubstr("a{"));

@@ -139,7 +139,7 @@ TEST_F(Clients, send_a_token_where_it_is_safe) {
   EXPECT_THAT(server.asked().at(0), StartsWith("GET /base/path HTTP/1.1\r\n"));
   EXPECT_THAT(server.asked().at(0), HasSubstr("Authorization: Bearer tw_1\r\n"));
   EXPECT_THAT([] { static_cast<void>(ask("http://tuning.example", {.token = "tw_1"})); },
-              ThrowsMessage<UsageError>(HasSubstr("open line")));
+              ThrowsMessage<UsageError>(HasSubstr("a token sent without TLS can be read")));
 }
 
 TEST_F(Clients, ask_a_proxy_for_the_whole_address_and_through_a_tunnel_for_tls) {
@@ -200,7 +200,7 @@ TEST_F(Clients, what_is_no_http_or_too_long_is_refused) {
        "HTTP/1.1 200 OK\r\nContent-Length: -3\r\n\r\n!", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n!",
        answer(std::string((std::size_t{8} << 20) + 1, 'x')) + "!"});
   for (int i = 0; i < 4; ++i) {
-    EXPECT_THAT([&] { static_cast<void>(ask(server.url())); }, ThrowsMessage<Error>(HasSubstr("is no HTTP/1.1"))) << i;
+    EXPECT_THAT([&] { static_cast<void>(ask(server.url())); }, ThrowsMessage<Error>(HasSubstr("is not HTTP/1.1"))) << i;
   }
   EXPECT_THAT([&] { static_cast<void>(ask(server.url())); },
               ThrowsMessage<Error>(HasSubstr("more than 8388608 bytes")));
@@ -230,9 +230,9 @@ TEST_F(Clients, say_what_a_service_says) {
   HttpAnswer refused{403, {{"content-type", "application/problem+json"}}, R"({"detail": "no", "next": "Ask."})"};
   EXPECT_EQ(refusal_text(refused), "no. Ask.");
   refused.body = "{";
-  EXPECT_EQ(refusal_text(refused), "it answers 403");
+  EXPECT_EQ(refusal_text(refused), "it answers with status 403");
   refused.body = R"({"detail": 7})";
-  EXPECT_EQ(refusal_text(refused), "it answers 403");
+  EXPECT_EQ(refusal_text(refused), "it answers with status 403");
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ TEST(RowFilter, refuses_what_cannot_be_compared) {
       << mistake("cols = 'bf16'");
   EXPECT_NE(mistake("dtype = 16").find("at column 1"), std::string::npos) << mistake("dtype = 16");
   EXPECT_NE(mistake("dtype > 3").find("only compared with = or !="), std::string::npos) << mistake("dtype > 3");
-  EXPECT_NE(mistake("dtype").find("a text is no question"), std::string::npos) << mistake("dtype");
+  EXPECT_NE(mistake("dtype").find("a text is not a condition"), std::string::npos) << mistake("dtype");
   EXPECT_NE(mistake("cols = width").find("there is no column 'width'"), std::string::npos) << mistake("cols = width");
 }
 
@@ -90,7 +90,7 @@ TEST(RowFilter, refuses_what_is_no_formula_with_its_column) {
   EXPECT_NE(mistake("cols >= ").find("expected a value, found the end"), std::string::npos) << mistake("cols >= ");
   EXPECT_NE(mistake("cols && 1").find("write 'and'"), std::string::npos) << mistake("cols && 1");
   EXPECT_NE(mistake("share > .5").find("a fraction begins with a digit"), std::string::npos) << mistake("share > .5");
-  EXPECT_NE(mistake("share > 1.2x").find("'1.2x' is no number"), std::string::npos) << mistake("share > 1.2x");
+  EXPECT_NE(mistake("share > 1.2x").find("'1.2x' is not a number"), std::string::npos) << mistake("share > 1.2x");
   EXPECT_NE(mistake("").find("the formula is empty"), std::string::npos) << mistake("");
   EXPECT_NE(mistake("a = b = c").find("comparisons do not chain"), std::string::npos) << mistake("a = b = c");
 }

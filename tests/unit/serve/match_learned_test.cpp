@@ -88,7 +88,7 @@ TEST_F(MatchLearned, what_was_learned_and_is_damaged_gives_way_to_the_shapes_aro
   Candidates candidates(reader, query);
   EXPECT_EQ(candidates.next().value().row.winner.trial.config, onchip_config(2, 0));
   EXPECT_THAT(candidates.unread(),
-              testing::AllOf(testing::HasSubstr("cannot read what was learned"), testing::HasSubstr("is damaged")));
+              testing::AllOf(testing::HasSubstr("cannot read a loss model"), testing::HasSubstr("is damaged")));
 }
 
 TEST_F(MatchLearned, where_the_nearest_winner_is_damaged_whoever_compiles_is_told_of_the_next) {

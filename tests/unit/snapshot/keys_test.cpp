@@ -66,7 +66,7 @@ TEST_F(Keys, behind_one_that_is_broken_are_not_left_out_without_a_word) {
 TEST_F(Keys, one_that_is_there_is_never_written_over) {
   const auto file = make("a");
   const std::string before = read(file);
-  EXPECT_THAT([&] { make_key_pair(file); }, ThrowsMessage<Error>(HasSubstr("is there")));
+  EXPECT_THAT([&] { make_key_pair(file); }, ThrowsMessage<Error>(HasSubstr("exists")));
   std::filesystem::remove(file);
   EXPECT_THAT([&] { make_key_pair(file); }, ThrowsMessage<Error>(HasSubstr("a.pub is there")));
   EXPECT_FALSE(std::filesystem::exists(file));

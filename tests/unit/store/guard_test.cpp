@@ -116,7 +116,8 @@ TEST(Guard, ends_a_question_that_has_no_end) {
     FAIL();
   } catch (const SQLite::Exception& refusal) {
     EXPECT_EQ(refusal.getErrorCode(), SQLITE_INTERRUPT);
-    EXPECT_THAT(fault("read", database.path(), refusal, {}).what(), HasSubstr("more work than any file of its size"));
+    EXPECT_THAT(fault("read", database.path(), refusal, {}).what(),
+                HasSubstr("more steps than any intact file of its size"));
   }
   database.begin_access();
   EXPECT_TRUE(database.query("SELECT count(*) FROM trials").next());

@@ -127,7 +127,7 @@ TEST_F(ImportedModels, are_of_the_ops_and_devices_asked_for) {
 TEST_F(ImportedModels, are_there_with_the_winners_or_nothing_is) {
   OtherProgram(folder / "from.db")
       .exec("UPDATE binaries SET data = x'00' WHERE id IN (SELECT binary FROM loss_models)");
-  EXPECT_THAT(refusal([&] { (void)import_winners(from, to); }), HasSubstr("read what was learned"));
+  EXPECT_THAT(refusal([&] { (void)import_winners(from, to); }), HasSubstr("read a loss model"));
   EXPECT_EQ(to.counts().winners, 0);
   EXPECT_EQ(to.counts().trials, 0);
 }

@@ -192,7 +192,7 @@ TEST_F(Misses, in_a_damaged_file_are_told_and_left) {
   EXPECT_THAT(refusal(good + "100\t100\t0\tcpu\t" + shape(2) + "\n"), HasSubstr("line 3"));
   EXPECT_THAT(refusal(good + "100\t100\t1\tcpu\tno shape\n"), HasSubstr("mv "));
   EXPECT_THAT(refusal("tilewright misses \n"), HasSubstr("its first line"));
-  EXPECT_THAT(refusal("my diary\n"), HasSubstr("is no file of misses"));
+  EXPECT_THAT(refusal("my diary\n"), HasSubstr("is not a file of misses"));
   EXPECT_THAT(refusal("tilewright misses 2\nanything\n"), HasSubstr("has format 2"));
 }
 

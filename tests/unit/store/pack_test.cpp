@@ -375,14 +375,14 @@ TEST_F(Frames, that_are_cut_off_have_more_behind_or_are_none_are_refused) {
   const std::string frame = packed(std::string(300'000, 'x') + "end");
   for (const std::string& bad : {std::string(), frame.substr(0, frame.size() - 1), frame + "x", frame + frame,
                                  std::string("no frame at all, but long enough to be one")}) {
-    EXPECT_THAT(refused(bad), HasSubstr("is no whole zstd frame")) << bad.size();
+    EXPECT_THAT(refused(bad), HasSubstr("is not a whole zstd frame")) << bad.size();
   }
 }
 
 TEST_F(Frames, that_claim_more_than_is_read_packed_are_refused_at_once) {
   // Magic, a header with an eight-byte size and one segment, the size, an empty last block.
   const std::string claim("\x28\xB5\x2F\xFD\xE0\0\0\0\0\x01\0\0\0\x01\0\0", 16);
-  EXPECT_THAT(refused(claim), HasSubstr("is 4096 MiB unpacked, more than the 1024 MiB that are read packed"));
+  EXPECT_THAT(refused(claim), HasSubstr("is 4096 MiB unpacked; packed files are read up to 1024 MiB"));
 }
 
 }  // namespace

@@ -132,7 +132,7 @@ TEST_F(StoreLossModels, that_are_damaged_are_told_of_whenever_they_are_asked_for
     for (int i = 0; i < 2; ++i) {
       const std::string text = refusal([&] { (void)reader.learned(key_, MeasureMode::cold); });
       EXPECT_THAT(text, HasSubstr((folder_ / "c.db").string())) << what;
-      EXPECT_THAT(text, HasSubstr("read what was learned")) << what;
+      EXPECT_THAT(text, HasSubstr("read a loss model")) << what;
     }
     EXPECT_TRUE(reader.winner_of(key_, MeasureMode::cold, WinnerRole::best).has_value()) << "the rest can be read";
     EXPECT_NE(refusal([&] { reader.check(); }), "") << what;

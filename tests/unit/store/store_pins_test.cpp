@@ -128,8 +128,8 @@ TEST_F(StorePins, a_pin_that_cannot_serve_says_why_it_gives_way) {
   EXPECT_THAT(
       chosen.gave_way,
       testing::UnorderedElementsAre(
-          testing::AllOf(HasSubstr(slow_.text()), HasSubstr("same bits, and gives way: its rows are odd")),
-          testing::AllOf(HasSubstr(nowhere.text()), HasSubstr("it was good, and gives way: it has no binary"))));
+          testing::AllOf(HasSubstr(slow_.text()), HasSubstr("same bits, but cannot serve: its rows are odd")),
+          testing::AllOf(HasSubstr(nowhere.text()), HasSubstr("it was good, but cannot serve: it has no binary"))));
 }
 
 TEST_F(StorePins, of_two_the_newer_stands_and_of_one_second_the_ban) {

@@ -96,7 +96,7 @@ TEST_F(StoreTrials, the_accuracy_of_a_wrong_result_keeps_nan_and_infinity) {
 TEST_F(StoreTrials, a_time_that_is_no_number_is_refused) {
   Trial trial = full_trial(onchip_config(4));
   trial.timing->rounds_ns.push_back(std::numeric_limits<double>::infinity());
-  EXPECT_THAT(refusal([&] { (void)store.put_trial(key, "impl-1", trial); }), HasSubstr("that is no number"));
+  EXPECT_THAT(refusal([&] { (void)store.put_trial(key, "impl-1", trial); }), HasSubstr("that is not a number"));
   EXPECT_EQ(store.counts().trials, 0);
 }
 

@@ -105,7 +105,7 @@ bool is_best(const CompiledConfig& finalist) { return finalist.config.text() == 
 TEST_F(ProblemFinal, is_held_again_without_the_one_that_ends_it_for_all) {
   hooks.spoils = [](std::span<const CompiledConfig> finalists) { return std::ranges::any_of(finalists, is_best); };
   hooks.before_time = [](const CompiledConfig& finalist) {
-    if (is_best(finalist)) throw DeviceError("its process came to its end with signal 6");
+    if (is_best(finalist)) throw DeviceError("its process ended with signal 6");
   };
   EXPECT_EQ(sweep_hooked().without_winner, 0U);
   EXPECT_EQ(best_trial().status, TrialStatus::crashed);

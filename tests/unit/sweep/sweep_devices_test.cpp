@@ -244,7 +244,7 @@ TEST_F(SweepDevices, that_never_open_hold_no_other_up) {
   EXPECT_EQ(sweep_on(devices).problems, request.problems.size());
   EXPECT_EQ(shares().at("GPU-0000"), request.problems.size());
   ASSERT_FALSE(listener.notes.empty());
-  EXPECT_EQ(listener.notes.back(), "cuda:1 was not open yet when nothing was left for it");
+  EXPECT_EQ(listener.notes.back(), "cuda:1 was still opening when its work was done");
 }
 
 TEST_F(SweepDevices, of_an_unknown_model_are_waited_for) {
@@ -265,7 +265,7 @@ TEST_F(SweepDevices, of_an_unknown_model_are_waited_for_until_they_fail) {
   devices.unknown = true;
   devices.fail = [&] { return winners(first, 0).size() == 3; };
   EXPECT_EQ(sweep_on(devices).problems, 1U);
-  for (const std::string& note : listener.notes) EXPECT_EQ(note.find("was not open"), std::string::npos) << note;
+  for (const std::string& note : listener.notes) EXPECT_EQ(note.find("was still opening"), std::string::npos) << note;
 }
 
 TEST_F(SweepDevices, that_come_late_go_on_when_all_before_them_are_lost) {

@@ -72,7 +72,7 @@ TEST_F(DevicePools, sweep_on_those_that_are_open_and_give_up_what_is_not_when_al
   EXPECT_TRUE(pool.lost().empty());
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(winners(same, i).at(0).trial.gpu_uuid, "GPU-0001");
   ASSERT_FALSE(listener.notes.empty());
-  EXPECT_EQ(listener.notes.back(), "cuda:0 was not open yet when nothing was left for it");
+  EXPECT_EQ(listener.notes.back(), "cuda:0 was still opening when its work was done");
 }
 
 TEST_F(DevicePools, tell_once_of_one_that_cannot_be_opened) {

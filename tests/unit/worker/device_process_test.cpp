@@ -93,7 +93,7 @@ TEST_F(DeviceProcesses, lose_one_config_that_garbles_what_its_process_says) {
     EXPECT_EQ(winners(same).at(0).trial.config.text(), kBest);
     const Trial lost = trial_of(same, Fault::crash);
     EXPECT_EQ(lost.status, TrialStatus::crashed);
-    EXPECT_NE(lost.reason.find("its process sent what"), std::string::npos) << lost.reason;
+    EXPECT_NE(lost.reason.find("its process sent an invalid message"), std::string::npos) << lost.reason;
     EXPECT_EQ(sweep_in(process).measured, 0U) << "it is known, and not tried again";
   }
 }
@@ -123,7 +123,7 @@ TEST_F(DeviceProcesses, that_do_not_get_on_are_stopped_and_the_config_has_timed_
   EXPECT_EQ(summary.without_winner, 0U);
   int stopped = 0;
   for (const Trial& trial : trials(same)) {
-    if (trial.reason.find("did not get on for 2 s") == std::string::npos) continue;
+    if (trial.reason.find("made no progress for 2 s") == std::string::npos) continue;
     EXPECT_EQ(trial.status, TrialStatus::timed_out);
     ++stopped;
   }

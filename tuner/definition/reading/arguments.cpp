@@ -100,22 +100,24 @@ void check_alias(const Node& text, std::size_t output_index, const ArgumentList&
   const Argument* input = list.find(text.text);
   if (input == nullptr) {
     if (list.complete) {
-      mistakes.add(text.place, fmt::format("'{}' may not be '{}': there is no such argument{}", output.name, text.text,
-                                           suggestion(text.text, list.names(false))));
+      mistakes.add(text.place, fmt::format("'{}' cannot alias '{}': there is no such argument{}", output.name,
+                                           text.text, suggestion(text.text, list.names(false))));
     }
   } else if (!list.sound[output_index] || !list.sound[static_cast<std::size_t>(input - list.args.data())]) {
     return;  // their mistakes are already reported
   } else if (input->role != ArgRole::in) {
-    mistakes.add(text.place, fmt::format("'{}' may not be '{}': only an argument with role \"in\" can be an alias",
+    mistakes.add(text.place, fmt::format("'{}' cannot alias '{}': only an argument with role \"in\" can be aliased",
                                          output.name, text.text));
   } else if (input->type != output.type) {
-    mistakes.add(text.place, fmt::format("'{}' may not be '{}': their types differ", output.name, text.text));
+    mistakes.add(text.place, fmt::format("'{}' cannot alias '{}': their types differ", output.name, text.text));
   } else if (!same_shape(*input, output)) {
-    mistakes.add(text.place, fmt::format("'{}' may not be '{}': their shapes differ", output.name, text.text));
+    mistakes.add(text.place, fmt::format("'{}' cannot alias '{}': their shapes differ", output.name, text.text));
   } else if (input->pitch.empty() != output.pitch.empty()) {
-    mistakes.add(text.place, fmt::format("'{}' may not be '{}': only one of them has a pitch", output.name, text.text));
+    mistakes.add(text.place,
+                 fmt::format("'{}' cannot alias '{}': only one of them has a pitch", output.name, text.text));
   } else if (input->strides.empty() != output.strides.empty()) {
-    mistakes.add(text.place, fmt::format("'{}' may not be '{}': only one of them has strides", output.name, text.text));
+    mistakes.add(text.place,
+                 fmt::format("'{}' cannot alias '{}': only one of them has strides", output.name, text.text));
   }
 }
 
@@ -131,7 +133,8 @@ void check_stride(const Node& text, const ArgumentList& list, const std::string&
   } else if (!list.sound[static_cast<std::size_t>(scalar - list.args.data())]) {
     return;  // its mistake is already reported
   } else if (scalar->role != ArgRole::scalar || scalar->type != DType::i64) {
-    mistakes.add(text.place, fmt::format("{} of '{}' is '{}', which is no scalar of type i64", what, arg, text.text));
+    mistakes.add(text.place,
+                 fmt::format("{} of '{}' is '{}', which is not a scalar of type i64", what, arg, text.text));
   }
 }
 
@@ -207,7 +210,7 @@ class Reader {
     if (node == nullptr || !check_identifier(node->text, "argument", node->place, mistakes_)) {
       list_.complete = false;
     } else if (list_.find(node->text) != nullptr) {
-      mistakes_.add(node->place, fmt::format("argument '{}' is there twice", node->text));
+      mistakes_.add(node->place, fmt::format("argument '{}' appears twice", node->text));
       list_.complete = false;
     }
     if (node != nullptr) arg.name = node->text;
@@ -216,7 +219,7 @@ class Reader {
   void note_alias(const std::vector<Node>& alias, Argument& arg) {
     for (const Node& text : alias) {
       if (arg.role != ArgRole::out) {
-        mistakes_.add(text.place, fmt::format("'{}' has role \"{}\": only an \"out\" argument may be an input's memory",
+        mistakes_.add(text.place, fmt::format("'{}' has role \"{}\": only an \"out\" argument may alias an input",
                                               arg.name, name(arg.role)));
         continue;
       }

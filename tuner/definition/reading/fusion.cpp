@@ -53,7 +53,7 @@ void read_parallel(Section& section, const OpPart& op, FusionStep& step) {
     if (std::ranges::find(dims, dim.text) != dims.end() || !op.vocabulary.complete) {
       step.parallel.push_back(dim.text);
     } else {
-      section.mistakes().add(dim.content, fmt::format("{} names '{}', which is no dim{}", section.what("parallel"),
+      section.mistakes().add(dim.content, fmt::format("{} names '{}', which is not a dim{}", section.what("parallel"),
                                                       dim.text, suggestion(dim.text, dims)));
     }
   }
@@ -111,7 +111,7 @@ void read_fusion(const Node& table, OpPart& op, Mistakes& mistakes) {
     FusionStep step = read_step(item, op, mistakes);
     const auto same = [&](const FusionStep& other) { return !step.name.empty() && other.name == step.name; };
     if (std::ranges::any_of(fusion.steps, same)) {
-      mistakes.add(item.member("name")->value.place, fmt::format("step '{}' of {} is there twice", step.name, kTitle));
+      mistakes.add(item.member("name")->value.place, fmt::format("step '{}' of {} appears twice", step.name, kTitle));
     }
     fusion.steps.push_back(std::move(step));
   }

@@ -55,7 +55,7 @@ std::vector<std::int64_t> read_values(const Member& member, Mistakes& mistakes) 
     if (item.integer < Limits::min() || item.integer > Limits::max()) {
       mistakes.add(item.place, fmt::format("{}: {} does not fit an int", what, item.integer));
     } else if (std::ranges::find(values, item.integer) != values.end()) {
-      mistakes.add(item.place, fmt::format("{}: {} is there twice", what, item.integer));
+      mistakes.add(item.place, fmt::format("{}: {} appears twice", what, item.integer));
     } else if (member.key == "static_dims" && item.integer != 0 && item.integer != 1) {
       mistakes.add(item.place, fmt::format("{}: its values are 0 (dims are run-time values) and 1 (the dims of "
                                            "'specialize' are constants), not {}",
@@ -104,7 +104,7 @@ void read_specialize(Section& section, Implementation& implementation, const OpP
   for (const Node& dim : list == nullptr ? std::vector<Node>() : *list) {
     const std::vector<std::string>& known = op.vocabulary.dims;
     if (std::ranges::find(dims, dim.text) != dims.end()) {
-      mistakes.add(dim.place, fmt::format("dim '{}' is there twice", dim.text));
+      mistakes.add(dim.place, fmt::format("dim '{}' appears twice", dim.text));
     } else if (op.vocabulary.complete && std::ranges::find(known, dim.text) == known.end()) {
       mistakes.add(dim.place, fmt::format("{}: the op has no dim '{}'{}", section.what("specialize"), dim.text,
                                           suggestion(dim.text, known)));

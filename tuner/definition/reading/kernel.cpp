@@ -62,8 +62,9 @@ void KernelReader::read_param(const Node& text, KernelRecipe& kernel) {
   const auto param = kernel_param_from(text.text);
   if (!param) {
     const std::string kind = text.text.substr(0, text.text.find(':'));
-    mistakes_.add(text.place, fmt::format("'{}' is no kernel parameter; write KIND:NAME, as in \"ptr:x\"{}", text.text,
-                                          suggestion(kind, {"ptr", "dim", "scalar", "map", "workspace", "value"})));
+    mistakes_.add(text.place,
+                  fmt::format("'{}' is not a kernel parameter; write KIND:NAME, as in \"ptr:x\"{}", text.text,
+                              suggestion(kind, {"ptr", "dim", "scalar", "map", "workspace", "value"})));
     uses_known_ = false;
     return;
   }
@@ -137,7 +138,7 @@ void KernelReader::read_target(Section& section, TensorMapRecipe& map) {
   const Node* const type = section.find("type", Node::Kind::text);
   if (has_workspace) {
     if (const Node* const arg = section.find("arg")) {
-      mistakes_.add(arg->place, fmt::format("{} has an 'arg' and a 'workspace': it lies over one", section.title()));
+      mistakes_.add(arg->place, fmt::format("{} has an 'arg' and a 'workspace': write one of them", section.title()));
     }
     if (type != nullptr && type->text != "dtype") map.type = read_dtype(*type, section.what("type"), mistakes_);
     const Node* const workspace = section.find("workspace", Node::Kind::text);
@@ -170,8 +171,8 @@ void KernelReader::read_target(Section& section, TensorMapRecipe& map) {
 void KernelReader::read_stride_scalars(const Node& list, const Section& section, TensorMapRecipe& map) {
   const std::string what = section.what("strides");
   if (map.dims.size() > 0 && list.items.size() + 1 != map.dims.size()) {
-    mistakes_.add(list.place, fmt::format("{} are {}, and the map has {} dims: one fewer", what, list.items.size(),
-                                          map.dims.size()));
+    mistakes_.add(list.place, fmt::format("{} are {}, and the map has {} dims: write one stride fewer", what,
+                                          list.items.size(), map.dims.size()));
     return;
   }
   const Argument* arg = op_.args.find(map.arg);
@@ -184,8 +185,8 @@ void KernelReader::read_stride_scalars(const Node& list, const Section& section,
     }
     map.stride_scalars.push_back(item.text.substr(kScalar.size()));
     if (arg == nullptr || contains(arg->strides, map.stride_scalars.back())) continue;
-    mistakes_.add(item.place, fmt::format("{}: '{}' is no stride of '{}'{}", what, map.stride_scalars.back(), map.arg,
-                                          suggestion(map.stride_scalars.back(), arg->strides)));
+    mistakes_.add(item.place, fmt::format("{}: '{}' is not a stride of '{}'{}", what, map.stride_scalars.back(),
+                                          map.arg, suggestion(map.stride_scalars.back(), arg->strides)));
     return;
   }
   if (map.arg.empty()) {
@@ -197,9 +198,9 @@ void KernelReader::read_stride_scalars(const Node& list, const Section& section,
   if (arg == nullptr || first == nullptr || !first->when) return;
   if (!std::ranges::equal(arg->strides.rbegin(), arg->strides.rend(), map.stride_scalars.begin(),
                           map.stride_scalars.end())) {
-    mistakes_.add(list.place, fmt::format("{}: where the strides of '{}' may be absent, they stand here all, the last "
-                                          "first",
-                                          what, map.arg));
+    mistakes_.add(
+        list.place,
+        fmt::format("{}: a call may leave out the strides of '{}': write all of them, the last first", what, map.arg));
   }
 }
 

@@ -22,7 +22,7 @@ std::vector<bool> read_implementations(const Node& list, OpPart& op, Sources& so
     for (const Implementation& other : op.definition.implementations) {
       if (other.recipe.name.empty() || other.recipe.name != part.implementation.recipe.name) continue;
       mistakes.add(table.member("name")->value.place,
-                   fmt::format("implementation '{}' is there twice", other.recipe.name));
+                   fmt::format("implementation '{}' appears twice", other.recipe.name));
       part.sound = false;
     }
     takes_params = takes_params || part.takes_params;

@@ -55,8 +55,8 @@ class Reader {
   void check_dtypes(Place place) {
     for (const DType type : own_.vocabulary.dtypes) {
       if (contains(other().dtypes, type)) continue;
-      mistakes_.add(place, fmt::format("{} has no dtype {}, so that it cannot make '{}' of this op's", other().op,
-                                       name(type), arg_.name));
+      mistakes_.add(place, fmt::format("{} has no dtype {}, so it cannot make '{}' of this op", other().op, name(type),
+                                       arg_.name));
     }
   }
 
@@ -69,7 +69,7 @@ class Reader {
       if (arg.name != node.text) continue;
       if (arg.type == arg_.type) return;
       const auto words = [](const std::optional<DType>& type) { return type ? name(*type) : "dtype"; };
-      mistakes_.add(node.place, fmt::format("'{}' of {} has the type {}, and '{}' {}", arg.name, other().op,
+      mistakes_.add(node.place, fmt::format("'{}' of {} has the type {}, but '{}' has {}", arg.name, other().op,
                                             words(arg.type), arg_.name, words(arg_.type)));
       return;
     }
@@ -84,7 +84,7 @@ class Reader {
         mistakes_.add(member.place, fmt::format("{} has no attribute '{}'{}", other().op, member.key,
                                                 suggestion(member.key, names_of(other().attributes))));
       } else if (attribute_of(own_.definition.interface, member.key) != nullptr) {
-        mistakes_.add(member.place, fmt::format("attribute '{}' of {} has the value of this op's; leave it out here",
+        mistakes_.add(member.place, fmt::format("attribute '{}' of {} takes this op's value; leave it out here",
                                                 member.key, other().op));
       } else if (expect(member.value, Node::Kind::text, fmt::format("attribute '{}'", member.key), mistakes_)) {
         if (!contains(attribute->values, member.value.text)) {
@@ -103,7 +103,7 @@ class Reader {
       if (const Attribute* own = attribute_of(own_.definition.interface, attribute.name)) {
         for (const std::string& value : own->values) {
           if (contains(attribute.values, value)) continue;
-          mistakes_.add(place, fmt::format("attribute '{}' of {} has this op's value and cannot be '{}'",
+          mistakes_.add(place, fmt::format("attribute '{}' of {} takes this op's value, but cannot be '{}'",
                                            attribute.name, other().op, value));
         }
         continue;
@@ -114,7 +114,7 @@ class Reader {
       const auto [there, is_new] = attributes_.emplace(attribute.name, value);
       if (is_new || there->second == value) continue;
       mistakes_.add(place, fmt::format("attribute '{}' is '{}' for {}, and '{}' where another input is made: one "
-                                       "binary holds both references, which see one value",
+                                       "binary holds both references, so they share one value",
                                        attribute.name, value, other().op, there->second));
     }
   }
@@ -129,7 +129,7 @@ class Reader {
       } else if (contains(own_.vocabulary.dims, dim)) {
         made_.dims.emplace_back(dim, Formula::parse(dim, {mistakes_.file(), place.line, place.column}));
       } else {
-        mistakes_.add(place, fmt::format("this op has no dim '{}', which {} has: say what it is, as in dims = {{ {} = "
+        mistakes_.add(place, fmt::format("this op has no dim '{}', which {} has: give its value, as in dims = {{ {} = "
                                          "\"{}\" }}",
                                          dim, other().op, dim,
                                          own_.vocabulary.dims.empty() ? "1" : own_.vocabulary.dims.front()));

@@ -58,12 +58,11 @@ bool check_identifier(std::string_view name, std::string_view what, Place place,
     return false;
   }
   if (is_in(kCppWords, name) && what != "argument") {
-    mistakes.add(place, fmt::format("{} '{}' is a word of C++; choose another name", what, name));
+    mistakes.add(place, fmt::format("{} '{}' is a keyword of C++; choose another name", what, name));
     return false;
   }
   if (name.front() == '_' || name.find("__") != std::string_view::npos || is_in(kDeviceWords, name)) {
-    mistakes.add(place,
-                 fmt::format("{} '{}' is a name that compilers keep for themselves; choose another", what, name));
+    mistakes.add(place, fmt::format("{} '{}' is reserved for compilers; choose another name", what, name));
     return false;
   }
   return true;
@@ -92,7 +91,7 @@ bool NameRegistry::claim(const std::string& name, std::string_view what, Place p
   }
   const auto [entry, is_new] = taken_.emplace(name, what);
   if (is_new) return true;
-  mistakes.add(place, entry->second == what ? fmt::format("{} '{}' is there twice", what, name)
+  mistakes.add(place, entry->second == what ? fmt::format("{} '{}' appears twice", what, name)
                                             : fmt::format("{} '{}' clashes: there is {} {} of that name", what, name,
                                                           entry->second == "attribute" ? "an" : "a", entry->second));
   return false;

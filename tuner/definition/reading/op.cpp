@@ -46,7 +46,7 @@ void read_bucketed(Section& section, OpPart& op) {
   OpInterface& interface = op.definition.interface;
   for (const Node& dim : *list) {
     if (interface.is_bucketed(dim.text)) {
-      section.mistakes().add(dim.place, fmt::format("dim '{}' is there twice", dim.text));
+      section.mistakes().add(dim.place, fmt::format("dim '{}' appears twice", dim.text));
     } else if (std::ranges::find(interface.dims, dim.text) == interface.dims.end()) {
       section.mistakes().add(dim.place, fmt::format("{}: the op has no dim '{}'{}", section.what(kBucketed), dim.text,
                                                     suggestion(dim.text, interface.dims)));
@@ -97,7 +97,7 @@ void read_dtypes(Section& section, OpPart& op) {
     const auto type = read_dtype(text, section.what("dtypes"), section.mistakes());
     if (!type) continue;
     if (std::ranges::find(dtypes, *type) != dtypes.end()) {
-      section.mistakes().add(text.place, fmt::format("dtype '{}' is there twice", text.text));
+      section.mistakes().add(text.place, fmt::format("dtype '{}' appears twice", text.text));
     } else {
       dtypes.push_back(*type);
     }
@@ -115,7 +115,7 @@ std::vector<std::string> read_attribute_values(const Member& member, Mistakes& m
     if (!expect(item, Node::Kind::text, fmt::format("each value of {}", what), mistakes)) continue;
     if (!check_attribute_value(item.text, item.place, mistakes)) continue;
     if (std::ranges::find(values, item.text) != values.end()) {
-      mistakes.add(item.place, fmt::format("value '{}' of {} is there twice", item.text, what));
+      mistakes.add(item.place, fmt::format("value '{}' of {} appears twice", item.text, what));
     } else {
       values.push_back(item.text);
     }

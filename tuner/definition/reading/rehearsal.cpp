@@ -160,7 +160,7 @@ Config read_base(const Node& text, const OpDefinition& definition, const std::ve
     // An unreadable implementation has no name, and the base may be one of its configs.
     const auto is_unread = [](const Implementation& each) { return each.recipe.name.empty(); };
     if (std::ranges::any_of(definition.implementations, is_unread)) return {};
-    mistakes.add(text.content, fmt::format("the base is no config of this op: {}", error.what()));
+    mistakes.add(text.content, fmt::format("the base is not a config of this op: {}", error.what()));
   }
   return {};
 }

@@ -44,7 +44,7 @@ class Reader {
       check_identifier(member.key, "sample", member.place, mistakes_);
       if (!expect(member.value, Node::Kind::table, title, mistakes_)) continue;
       if (member.value.members.empty()) {
-        mistakes_.add(member.place, fmt::format("{} says nothing, so that it is [op.sample] again", title));
+        mistakes_.add(member.place, fmt::format("{} is empty, so it repeats [op.sample]", title));
       }
       op_.definition.more_samples.push_back({member.key, op_.definition.samples});
       read(member.value, title, op_.definition.more_samples.back().samples);

@@ -117,7 +117,8 @@ void check_cover(const Node& list, const OpDefinition& definition, Mistakes& mis
       if (found != definition.tolerance.end()) {
         counts[static_cast<std::size_t>(found - definition.tolerance.begin())] = true;
       } else if (std::exchange(is_covered, false)) {
-        mistakes.add(list.place, fmt::format("{} has nothing for {}", kTitle, case_of(spec, definition.tolerance)));
+        mistakes.add(list.place,
+                     fmt::format("{} has no tolerance for {}", kTitle, case_of(spec, definition.tolerance)));
       }
     }
   }
@@ -140,7 +141,7 @@ void check_cover(const Node& list, const OpDefinition& definition, Mistakes& mis
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (counts[i]) continue;
     mistakes.add(list.items[i].place,
-                 fmt::format("this table of {} never counts: for all that it has, one above it does", kTitle));
+                 fmt::format("this table of {} is never used: for each of its cases a table above it applies", kTitle));
   }
 }
 

@@ -235,7 +235,7 @@ Node parse_toml(std::string_view text, const std::string& file) {
   } catch (const toml::parse_error& error) {
     refuse(file, place_of(error.source()), fmt::format("not TOML: {}", error.description()));
   } catch (const BrokenAssumption&) {
-    refuse(file, {}, "not TOML: a name or a value begins as none does, such as [$] or [}");
+    refuse(file, {}, "not TOML: a name or a value has an invalid first character, as in [$] or [}");
   }
 }
 

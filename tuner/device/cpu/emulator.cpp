@@ -35,7 +35,7 @@ std::string objection(const EmulatedLaunch& launch) {
   }
   for (std::size_t i = 0; i < 3; ++i) {
     if (launch.grid[i] % launch.cluster[i] != 0) {
-      return fmt::format("the grid {} is no multiple of the cluster {}", fmt::join(launch.grid, " x "),
+      return fmt::format("the grid {} is not a multiple of the cluster {}", fmt::join(launch.grid, " x "),
                          fmt::join(launch.cluster, " x "));
     }
   }

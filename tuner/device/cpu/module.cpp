@@ -52,8 +52,8 @@ std::shared_ptr<const EmulatorModule> EmulatorModule::load(const std::filesystem
   const auto function = reinterpret_cast<emulator::ModuleFunction>(dlsym(handle, emulator::kModuleSymbol));
   if (function == nullptr) {
     throw DeviceError(
-        fmt::format("Loading the emulator module {} failed: it does not define {}, so it is no module that "
-                    "this program compiled.",
+        fmt::format("Loading the emulator module {} failed: it does not define {}, so this program did "
+                    "not compile it.",
                     path, emulator::kModuleSymbol));
   }
   module->module_ = function(&emulator::runtime_functions());

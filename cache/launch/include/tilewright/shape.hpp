@@ -28,7 +28,8 @@ class Shape {
   }
   /// Throws LaunchError if there are more than kMostDims.
   Shape(const std::vector<std::int64_t>& dims) : size_(dims.size()) {  // NOLINT(google-explicit-constructor)
-    if (size_ > kMostDims) throw LaunchError(TW_ERROR_USAGE, "a shape of " + std::to_string(size_) + " dims");
+    if (size_ > kMostDims)
+      throw LaunchError(TW_ERROR_USAGE, "a shape has " + std::to_string(size_) + " dims; at most 8 are accepted");
     for (std::size_t i = 0; i < size_; ++i) dims_[i] = dims[i];
   }
 

@@ -68,7 +68,7 @@ TEST(Checker, finds_the_size_of_a_dtype_that_does_not_exist) {
   EXPECT_THAT(formula.check({}), testing::SizeIs(1));
   const std::vector<KnownName> number{{"dtype", {}}};
   ASSERT_THAT(formula.check(number), testing::SizeIs(1));
-  EXPECT_THAT(formula.check(number).front().message, HasSubstr("dtype is no type"));
+  EXPECT_THAT(formula.check(number).front().message, HasSubstr("dtype is not a type"));
 }
 
 TEST(Checker, says_one_thing_once) {

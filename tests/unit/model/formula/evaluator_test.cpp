@@ -129,8 +129,9 @@ TEST(Evaluator, refuses_text_where_a_number_is_needed) {
 
 TEST(Evaluator, refuses_the_size_of_a_dtype_that_is_none) {
   EXPECT_THAT(mistake_in("2 * sizeof(dtype)"), HasSubstr("5: unknown name 'dtype'"));
-  EXPECT_THAT(mistake_in("sizeof(dtype)", {{"dtype", Value(4)}}), HasSubstr("1: sizeof(dtype) where dtype is no type"));
-  EXPECT_THAT(mistake_in("sizeof(dtype)", {{"dtype", Value("f8")}}), HasSubstr("dtype is no type"));
+  EXPECT_THAT(mistake_in("sizeof(dtype)", {{"dtype", Value(4)}}),
+              HasSubstr("1: sizeof(dtype) where dtype is not a type"));
+  EXPECT_THAT(mistake_in("sizeof(dtype)", {{"dtype", Value("f8")}}), HasSubstr("dtype is not a type"));
 }
 
 }  // namespace
