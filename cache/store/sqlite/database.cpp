@@ -84,7 +84,7 @@ void make_folder(const fs::path& path) {
               fmt::format("is on a network file system ({}), where several hosts could write it at once and damage it",
                           filesystem),
               "Name a file on a local disk with TILEWRIGHT_CACHE=FILE, and copy the finished cache here afterwards "
-              "(sqlite3 FILE \"VACUUM INTO 'COPY'\")");
+              "(sqlite3 FILE \".backup COPY\")");
 }
 
 std::unique_ptr<SQLite::Database> open_by(ReadPlan plan, const fs::path& path, int timeout) {
@@ -103,7 +103,7 @@ void require_readable(SQLite::Database& database, const fs::path& path, std::spa
   if (recognise(database, path, steps) == FileKind::empty) {
     throw fault(kOpening, path, "is empty",
                 "Fill it with `tilewright sweep OP`. If it was copied from a cache in use, its -wal was left behind: "
-                "copy again with sqlite3 FILE \"VACUUM INTO 'COPY'\"",
+                "copy again with sqlite3 FILE \".backup COPY\"",
                 0, CacheFault::empty);
   }
   if (const int schema = stored_schema(database); !older_too && schema < steps.back().version) {
@@ -203,7 +203,7 @@ void Database::open_for_reading() {
     throw fault(kOpening, path_,
                 fmt::format("has a log ({}-wal) that cannot be read without writing in the folder {}",
                             path_.filename().string(), folder_of(path_).string()),
-                "Copy the cache where it may be written (sqlite3 FILE \"VACUUM INTO 'COPY'\") and name the copy with "
+                "Copy the cache where it may be written (sqlite3 FILE \".backup COPY\") and name the copy with "
                 "TILEWRIGHT_CACHE=FILE",
                 refusal.getExtendedErrorCode());
   }

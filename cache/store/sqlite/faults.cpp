@@ -27,7 +27,7 @@ CacheError fault(std::string_view doing, const std::filesystem::path& path, std:
 CacheError damage(std::string_view doing, const std::filesystem::path& path, std::string_view what, int code) {
   return fault(doing, path, fmt::format("is damaged ({})", what),
                fmt::format("It was left as it is. Put a backup in its place, or move it away (mv {0} {0}.damaged) and "
-                           "sweep again; `sqlite3 {0} .recover` may save rows",
+                           "sweep again",
                            path.string()),
                code, CacheFault::damaged);
 }

@@ -62,7 +62,7 @@ TEST(Fault, a_truncated_cache_is_damaged_wherever_it_was_cut) {
   for (const std::size_t size :
        {whole.size() - 1, whole.size() - 4096, whole.size() / 2, std::size_t{4096}, std::size_t{50}}) {
     write_file(path, whole.substr(0, size));
-    expect_refused(folder, path, "is damaged", ".recover");
+    expect_refused(folder, path, "is damaged", "Put a backup in its place");
   }
   // Shorter than the header that databases begin with.
   write_file(path, whole.substr(0, 10));
@@ -74,7 +74,7 @@ TEST(Fault, a_cache_that_ends_within_a_page_is_damaged_though_sqlite_would_read_
   const fs::path path = folder / "c.db";
   make_export(path);
   write_file(path, read_file(path) + std::string(100, 'x'));
-  expect_refused(folder, path, "its last page has 100 of 4096 bytes", ".recover");
+  expect_refused(folder, path, "its last page has 100 of 4096 bytes", "Put a backup in its place");
 }
 
 TEST(Fault, a_truncated_cache_in_wal_mode_is_damaged_too) {
@@ -83,7 +83,7 @@ TEST(Fault, a_truncated_cache_in_wal_mode_is_damaged_too) {
   { Store store = prepared_store(path); }
   const std::string whole = read_file(path);
   write_file(path, whole.substr(0, whole.size() / 2));
-  expect_refused(folder, path, "is damaged", ".recover");
+  expect_refused(folder, path, "is damaged", "Put a backup in its place");
 }
 
 TEST(Fault, another_programs_database_is_left_alone) {
