@@ -33,14 +33,6 @@ std::pair<std::string, std::string> split_interface(const std::string& text) {
   return {text.substr(0, at) + text.substr(end), hash};
 }
 
-std::string sweep_command(const Problem& problem) {
-  std::string text = fmt::format("tilewright sweep {} --shapes \"", problem.spec.op);
-  for (std::size_t i = 0; i < problem.dims.size(); ++i) {
-    text += fmt::format("{}{}={}", i == 0 ? "" : " ", problem.dims[i].first, problem.dims[i].second);
-  }
-  return text + fmt::format("\" --dtype {}", name(problem.spec.dtype));
-}
-
 /// CUresults that condemn this binary, but not the driver or the context; 0: an error of our own.
 bool is_of_the_binary(int status) {
   constexpr std::array kStatuses{0,     // empty, or more workspaces than can be launched
@@ -87,8 +79,8 @@ OpIdentity identify_in(const WinnerSource& source, const std::string& text) {
 Chosen explained(Chosen chosen, const WinnerSource& source, const Problem& problem, const DeviceFacts& device) {
   if (chosen.choice) return chosen;
   if (chosen.why.empty()) {
-    chosen.why = fmt::format("{} has no winner and no base for {} on {}; make them with: {}", source.title(),
-                             problem.key(), device.fingerprint(), sweep_command(problem));
+    chosen.why = fmt::format("{} has no winner and no base for {} on {}; make them with: tilewright sweep \"{}\"",
+                             source.title(), problem.key(), device.fingerprint(), problem.key());
   } else {
     chosen.why = fmt::format("no config of {} can serve {} on {}: {}", source.title(), problem.key(),
                              device.fingerprint(), chosen.why);

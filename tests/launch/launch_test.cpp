@@ -225,7 +225,7 @@ TEST_F(LaunchTest, a_spec_that_was_never_tuned_says_how_to_tune_it) {
                       [&] {
                         bf16(nullptr, {8, 64}, x_, y_, 1.0);
                       }),
-              HasSubstr("tilewright sweep scale --shapes \"rows=8 cols=64\" --dtype bf16"));
+              HasSubstr("tilewright sweep \"scale[dtype=bf16,round=no]{rows=8,cols=64}\""));
 }
 
 TEST_F(LaunchTest, what_the_driver_refuses_is_reported_and_can_be_tried_again) {
