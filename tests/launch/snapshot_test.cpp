@@ -134,7 +134,7 @@ TEST_F(SnapshotTest, a_cache_that_tuners_write_is_no_snapshot) {
   const SampleCache writer(cache_path());
   char* json = nullptr;
   ASSERT_EQ(tw_snapshot(launcher.get(), &json), TW_OK);
-  EXPECT_THAT(std::string(json), HasSubstr("\"snapshot\":null,\"why\":\"tuners write it"));
+  EXPECT_THAT(std::string(json), HasSubstr("\"snapshot\":null,\"why\":\"tuners write the cache"));
   tw_free(json);
 }
 

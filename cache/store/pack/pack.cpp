@@ -58,7 +58,8 @@ class PackWriter {
 
   /// Writes one pack, or several of about the same size if one would be too large.
   void write(const NamedPart& whole) {
-    const auto& [name, part] = whole;
+    const std::string& name = whole.name;
+    const PackPart& part = whole.part;
     const auto [packed, counts] = pack(part);
     const std::uintmax_t size = fs::file_size(packed);
     const std::size_t problems = part.problems.size();

@@ -149,7 +149,7 @@ class Launcher(LaunchTest):
             self.assertEqual((served["pinned"], served["plans"], len(served["plans_digest"])), (False, 1, 32))
             with tilewright.Launcher(cache, misses="off", snapshot=served["snapshot"]) as pinned:
                 self.assertTrue(pinned.snapshot()["pinned"])
-            with self.assertRaisesRegex(tilewright.CacheError, "is pinned"):
+            with self.assertRaisesRegex(tilewright.CacheError, "was not found"):
                 tilewright.Launcher(cache, snapshot="sha256:" + 64 * "0")
 
     def test_an_unknown_op_gets_the_nearest_name(self):

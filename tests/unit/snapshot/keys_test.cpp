@@ -68,7 +68,7 @@ TEST_F(Keys, one_that_is_there_is_never_written_over) {
   const std::string before = read(file);
   EXPECT_THAT([&] { make_key_pair(file); }, ThrowsMessage<Error>(HasSubstr("exists")));
   std::filesystem::remove(file);
-  EXPECT_THAT([&] { make_key_pair(file); }, ThrowsMessage<Error>(HasSubstr("a.pub is there")));
+  EXPECT_THAT([&] { make_key_pair(file); }, ThrowsMessage<Error>(HasSubstr("a.pub exists")));
   EXPECT_FALSE(std::filesystem::exists(file));
   EXPECT_THAT([&] { make_key_pair(folder / "none" / "a"); }, ThrowsMessage<Error>(HasSubstr("mkdir -p")));
 }

@@ -72,7 +72,7 @@ TEST(Codecs, unknown_words_of_a_row_are_refused_by_name) {
     (void)decode_role("worst");
     FAIL();
   } catch (const BadRow& error) {
-    EXPECT_STREQ(error.what(), "'worst' is no role of a winner");
+    EXPECT_STREQ(error.what(), "'worst' is not a known role of a winner");
   }
 }
 
