@@ -444,8 +444,8 @@ def readme_table(results):
              for part, ratios in means.items() if ratios}
     sentences = (["- The table leaves out attributes that are `no` or `none`."]
                  if any(short(cell["op"]) != cell["op"] for cell in cells) else [])
-    sentences += ["- Above 1 Tilewright takes less time. The ratio's geometric mean over a page's cells (number; least), "
-                  f"in bursts: {', '.join(means.values())}."] if means else []
+    sentences += ["- Above 1 Tilewright takes less time. The ratio's geometric mean over a page's cells (number; "
+                  f"least), in bursts: {', '.join(means.values())}."] if means else []
     if "tuner" in results and results["tuner"]["figures"]["to_a_winner_s"]:
         ratios = [arms["triton"]["median"] / arms["tilewright"]["median"]
                   for arms in results["tuner"]["figures"]["to_a_winner_s"].values()]
