@@ -4,6 +4,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -211,6 +212,19 @@ TEST_F(ImportVerb, ships_no_share_above_102_percent_and_ceilings_that_hold) {
   }
   EXPECT_GT(placed, 4000U);
   EXPECT_LE(outrun, placed / 330) << "copies that a kernel outran: the ceiling is a mistake";
+}
+
+TEST_F(ImportVerb, ships_what_serves_an_untuned_shape_as_its_page_shows) {
+  const Outcome outcome = run({"query", "softmax", "rows=100", "cols=3000", "dtype=bf16", "--device", "H200", "--cache",
+                               TILEWRIGHT_SHIPPED_WINNERS});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  // The page's lines are narrower.
+  const auto without_blanks = [](std::string text) {
+    std::erase_if(text, [](unsigned char c) { return std::isspace(c) != 0; });
+    return text;
+  };
+  EXPECT_TRUE(contains(without_blanks(bytes_of(TILEWRIGHT_UNTUNED_DOCUMENT)), without_blanks(outcome.out)))
+      << outcome.out;
 }
 
 TEST(ShippedWinners, have_all_servers_that_their_shapes_tell_of) {
