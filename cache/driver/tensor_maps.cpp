@@ -14,7 +14,7 @@ namespace tilewright::cuda {
 namespace {
 
 constexpr std::size_t kMostMapRank = 5;
-/// A placeholder: a valid address of no tensor. Encoding does not read the memory.
+/// A valid address of no tensor. Encoding does not read the memory.
 constexpr Address kAnyAddress = Address{1} << 32;
 
 /// CUtensorMapSwizzle for a definition's bytes.

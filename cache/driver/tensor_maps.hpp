@@ -21,7 +21,7 @@ class TensorMaps {
   static constexpr std::size_t kWays = 4;
   static constexpr std::size_t kMost = kSets * kWays;
 
-  /// Encodes the map for a placeholder address. `driver` must outlive this object. Throws DeviceError if the driver
+  /// Encodes the map for the address of no tensor. `driver` must outlive this object. Throws DeviceError if the driver
   /// refuses the plan's map.
   TensorMaps(const Driver& driver, const PlannedMap& map);
 
