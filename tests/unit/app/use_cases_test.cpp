@@ -215,7 +215,7 @@ TEST_F(UseCases, campaign_that_was_cut_short_goes_on_where_it_stopped) {
 
 TEST_F(UseCases, campaigns_of_the_examples_name_what_the_ops_have) {
   Catalogue catalogue = open_catalogue({});
-  for (const char* const name : {"transformer-7b.toml", "transformer-70b.toml"}) {
+  for (const char* const name : {"new-gpu.toml", "transformer-7b.toml", "transformer-70b.toml"}) {
     const Campaign campaign = read_campaign(std::filesystem::path(TILEWRIGHT_TEST_CAMPAIGNS) / name);
     EXPECT_GT(problems_by_op({{}, {}, campaign.grids, ""}, catalogue, false).size(), 4U) << name;
   }
