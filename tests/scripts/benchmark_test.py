@@ -258,6 +258,7 @@ class Measuring(unittest.TestCase):
         self.assertAlmostEqual(made[0]["p95"], 0.18)
         self.assertAlmostEqual(made[0]["worst"], 0.5)
         self.assertEqual(made[0]["notes"], notes[1:])
+        self.assertEqual([row["loss"] for row in made[0]["each"]][:3], [0.5, 0.18, 0.17], "the worst first")
 
     def test_of_attention_are_measured_in_both_regimes_and_its_gradients_in_bursts(self):
         called = []
