@@ -20,14 +20,13 @@ __global__ void __launch_bounds__(tilewright::attention::BackwardTiles<Config>::
                         long long dv_head) {
   using namespace tilewright;
   using namespace tilewright::attention;
-  using Own = Ahead<Config>;
-  using G = BackwardTiles<Own>;
+  using G = BackwardTiles<Config>;
   using T = typename G::T;
   auto& storage = *shared_storage<typename G::Storage>();
   const int thread = static_cast<int>(threadIdx.x);
   // The shuffle tells the compiler that all lanes have the same value.
   const int warpgroup = __shfl_sync(kFullMask, thread / G::kWarpgroup, 0);
-  const BackwardProblem problem = make_backward_problem<Own>(b, hq, hkv, sq, sk, left, right, together);
+  const BackwardProblem problem = make_backward_problem<Config>(b, hq, hkv, sq, sk, left, right, together);
 
   constexpr u32 kWarps = G::kWarpgroup / kWarpSize, kConsumerWarps = G::kConsumers * kWarps;
   if (thread == 0) {
@@ -46,10 +45,7 @@ __global__ void __launch_bounds__(tilewright::attention::BackwardTiles<Config>::
       ptx::mbarrier_init(&storage.full_do[stage], 1);
       ptx::mbarrier_init(&storage.empty_do[stage], kConsumerWarps);
     }
-    for (int buffer = 0; buffer < G::kDxBuffers; ++buffer) {
-      ptx::mbarrier_init(&storage.full_dx[buffer], kConsumerWarps);
-      ptx::mbarrier_init(&storage.empty_dx[buffer], kConsumerWarps);
-    }
+    for (u64& full : storage.full_dx) ptx::mbarrier_init(&full, kConsumerWarps);
     for (int each = 0; each < G::kConsumers; ++each) {
       ptx::mbarrier_init(&storage.full_dq[each], kWarps);
       ptx::mbarrier_init(&storage.empty_dq[each], 1);
@@ -60,15 +56,15 @@ __global__ void __launch_bounds__(tilewright::attention::BackwardTiles<Config>::
 
   if (warpgroup == 0) {
     ptx::release_registers<G::kProducerRegisters>();
-    if (thread == 0) load_all<Own>(storage, map_q, map_k, map_v, map_do, lse2, delta, counter, problem);
-    if (G::kBulk && thread % kWarpSize == 0 && thread > 0 && thread <= G::kAdders * kWarpSize) {
-      add_shares<Own>(storage, sums, turns, problem, thread / kWarpSize - 1);
+    if (thread == 0) load_all<Config>(storage, map_q, map_k, map_v, map_do, lse2, delta, counter, problem);
+    if (thread % kWarpSize == 0 && thread > 0 && thread <= G::kAdders * kWarpSize) {
+      add_shares<Config>(storage, sums, turns, problem, thread / kWarpSize - 1);
     }
   } else {
     ptx::acquire_registers<G::kConsumerRegisters>();
     ptx::grid_dependency_wait();
     const KeyGradient<T> to_dk{dk, dk_batch, dk_token, dk_head, static_cast<i32>(d)};
     const KeyGradient<T> to_dv{dv, dv_batch, dv_token, dv_head, static_cast<i32>(d_v)};
-    gradients_ahead<Own>(storage, problem, sums, to_dk, to_dv, scale, warpgroup - 1, thread % G::kWarpgroup);
+    gradients_ahead<Config>(storage, problem, to_dk, to_dv, scale, warpgroup - 1, thread % G::kWarpgroup);
   }
 }

@@ -36,7 +36,7 @@ __device__ __forceinline__ void add_shares(typename BackwardTiles<Config>::Stora
       bool is_first = false;
       u32 before = 0;
       if constexpr (G::kStores) {
-        const Turn turn = turn_of_place<Config>(problem, work, work.template block<G>(step));
+        const Turn turn = turn_of<Config>(problem, work, work.template block<G>(step));
         before = static_cast<u32>(turn.before);
         is_first = before == 0;
         if (turn.is_second) tile += i64{problem.batches} * problem.heads * problem.query_blocks;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A warpgroup of the wgmma_ahead kernel: dk and dv of its 64 keys, and its share of dq. A step's dq, and with dk=0 its
-// dk, follow the next step's x, so that the tensor cores have work while weights are computed:
+// A warpgroup of the wgmma_ahead kernel: dk and dv of its 64 keys, and its share of dq. A step's dq follows the next
+// step's x, so that the tensor cores have work while weights are computed:
 //
-//   tensor cores   x₁   dq₀   dk₀   dp₁       dv₁    x₂   dq₁ …
-//   thread              p₁ ──── dq₀ ─── p₁    dx₁         p₂ ─── …
+//   tensor cores   x₁   dq₀        dp₁      dv₁ dk₁   x₂   dq₁ …
+//   thread              p₁ ─── dq₀ ─── p₁   dx₁            p₂ ─── …
 //
 // With joins=1 the first step of a piece does so for the last step of the piece before. No product is in flight where
 // the loop begins again (wgmma_keys.cuh); dv's would also take the registers of old and new weights at once.
@@ -13,7 +13,6 @@
 #include "attention/rounding.cuh"
 #include "attention/softmax.cuh"
 #include "device/ptx/fence.cuh"
-#include "device/ptx/global_reduce.cuh"
 #include "device/ptx/mbarrier.cuh"
 #include "device/ring.cuh"
 #include "wgmma_ahead_geometry.cuh"
@@ -24,7 +23,7 @@ namespace tilewright::attention {
 
 template <class Config>
 __device__ __forceinline__ void gradients_ahead(typename BackwardTiles<Config>::Storage& storage,
-                                                const BackwardProblem& problem, float* sums_dq,
+                                                const BackwardProblem& problem,
                                                 const KeyGradient<typename Config::dtype>& to_dk,
                                                 const KeyGradient<typename Config::dtype>& to_dv, float scale,
                                                 int warpgroup, int thread) {
@@ -32,16 +31,14 @@ __device__ __forceinline__ void gradients_ahead(typename BackwardTiles<Config>::
   using T = typename G::T;
   using Products = BackwardProducts<Config>;
   constexpr int kStepsQ = G::kQueries / G::kStep, kEights = G::kQueries / 8;
-  // The weights' columns (groups of 8) before the products of dk and dq, and before that of dp.
+  // The weights' columns (groups of 8) before the product of dq, and before that of dp.
   constexpr int kFirst = kEights * G::kLead / 4, kSecond = kEights * (G::kLead + 2) / 4;
-  constexpr int kHalf = kStepsQ / 2;
-  constexpr int kDueDk = G::kDkAtOnce ? 0 : 1;  // groups of products behind dq's
   const int lane = thread % kWarpSize;
   const float factor = scale * kLog2E;
   const int own_rows = warpgroup * G::kOwn * G::kRowBytes;
   // The place of the lane's row in a matrix of dx (BackwardProducts::store_dx).
-  const int matrix = lane / 8, row_of_eight = lane % 8;
-  const int dx_row = warpgroup * G::kOwn + thread / kWarpSize * 16 + matrix % 2 * 8 + row_of_eight;
+  const int matrix = lane / 8, row_of_eight = lane % 8,
+            dx_row = warpgroup * G::kOwn + thread / kWarpSize * 16 + matrix % 2 * 8 + row_of_eight;
 
   float dk[G::kHead / 2], dv[G::kHeadV / 2];
   float x[G::kScores], dp[G::kScores], dq[G::kSumsDq];
@@ -49,15 +46,14 @@ __device__ __forceinline__ void gradients_ahead(typename BackwardTiles<Config>::
 
   Ring<G::kStages> ring;
   Ring<G::kKeyStages> keys;
-  Ring<G::kDxBuffers> buffer;
+  Ring<2> buffer;  // of dx
   u32 parity_dq = 0;
-  // Whether a step's dk and dq are due, its stages, and the piece whose dk and dv the registers have.
-  bool is_due = false;
-  u32 stage_before = 0, keys_before = 0;
-  float* dq_before = nullptr;  // the thread's part of the tile's sums, if threads add
-  BackwardWork summed{};
   BackwardWork work{};
   i32 warp_key = 0;  // the warp's first
+  // Whether the last step's dq is due, the stage of its keys, and the piece whose dk and dv the registers have.
+  bool is_due = false;
+  u32 keys_before = 0;
+  BackwardWork summed{};
 
   const auto arrive = [&](u64& barrier) {
     if (lane == 0) ptx::mbarrier_arrive(&barrier);
@@ -70,8 +66,8 @@ __device__ __forceinline__ void gradients_ahead(typename BackwardTiles<Config>::
   };
   // Turns x into p, for the kFrom'th to the kTo'th 8 queries. Queries are columns: of each 8 the thread has 8j + 2t and
   // the next one.
-  const auto weigh = [&]<int kFrom, int kTo>(i32 step, u32 stage) {
-    const float* const lse = storage.lse[stage] + lane % 4 * 2;
+  const auto weigh = [&]<int kFrom, int kTo>(i32 step) {
+    const float* const lse = storage.lse[ring.stage] + lane % 4 * 2;
 #pragma unroll
     for (int j = kFrom; j < kTo; ++j) {
       const float low = lse[j * 8], high = lse[j * 8 + 1];
@@ -100,16 +96,27 @@ __device__ __forceinline__ void gradients_ahead(typename BackwardTiles<Config>::
       }
     }
   };
-  // Starts dv's product, and stores dx, without the factor `scale`, to shared memory: half by half, so that the
-  // registers of one half serve the other.
-  const auto finish_weights = [&](u32 stage) {
-    const float* const delta = storage.delta[stage] + lane % 4 * 2;
-    const u64 rows_do = ptx::matrix_descriptor(storage.d_o[stage], G::kQueries * G::kRowBytes, G::kEightRows);
-    const u64 rows_q = ptx::matrix_descriptor(storage.q[stage], G::kQueries * G::kRowBytes, G::kEightRows);
+  const auto start_x = [&] {
+    ptx::mbarrier_wait(&storage.full_q[ring.stage], ring.parity);
+    ptx::wgmma_fence();
+    Products::template start_scores<G::kParts>(x, storage.k[keys.stage] + own_rows, storage.q[ring.stage]);
+  };
+  const auto start_dp = [&] {
+    ptx::mbarrier_wait(&storage.full_do[ring.stage], ring.parity);
+    ptx::wgmma_fence();
+    Products::template start_scores<G::kPartsV>(dp, storage.v[keys.stage] + own_rows, storage.d_o[ring.stage]);
+  };
+  // Starts dv and dk, and stores dx, without the factor `scale`, to shared memory: half by half, so that the registers
+  // of one half serve the other. Both warpgroups have read the buffer's dx of two steps before, or the other would not
+  // have stored the last one.
+  const auto start_dv_dk = [&] {
+    const float* const delta = storage.delta[ring.stage] + lane % 4 * 2;
+    const u64 rows_do = ptx::matrix_descriptor(storage.d_o[ring.stage], G::kQueries * G::kRowBytes, G::kEightRows);
+    const u64 rows_q = ptx::matrix_descriptor(storage.q[ring.stage], G::kQueries * G::kRowBytes, G::kEightRows);
     unsigned char* const own_dx = storage.dx[buffer.stage];
 #pragma unroll
-    for (int first = 0; first < kStepsQ; first += kHalf) {
-      const int last = first + kHalf < kStepsQ ? first + kHalf : kStepsQ;
+    for (int first = 0; first < kStepsQ; first += kStepsQ / 2) {
+      const int last = first + kStepsQ / 2;
 #pragma unroll
       for (int i = first; i < last; ++i) round_step<T>(p[i], x, i);
       ptx::wgmma_fence();
@@ -117,7 +124,6 @@ __device__ __forceinline__ void gradients_ahead(typename BackwardTiles<Config>::
       for (int i = first; i < last; ++i) {
         ptx::wgmma_registers<T, G::kHeadV>(dv, p[i], ptx::advance(rows_do, i * G::kStepRows), true);
       }
-      if (last == kStepsQ && !G::kDkAtOnce) ptx::wgmma_commit();
 #pragma unroll
       for (int i = first; i < last; ++i) {
 #pragma unroll
@@ -134,52 +140,25 @@ __device__ __forceinline__ void gradients_ahead(typename BackwardTiles<Config>::
             own_dx + (i / G::kStepsOfPart * G::kKeys + dx_row) * G::kRowBytes + (chunk ^ row_of_eight) * 16, dx[i]);
       }
       if (last == kStepsQ) announce(storage.full_dx[buffer.stage]);
-      if constexpr (G::kDkAtOnce) {
-        ptx::wgmma_fence();
+      ptx::wgmma_fence();
 #pragma unroll
-        for (int i = first; i < last; ++i) {
-          ptx::wgmma_registers<T, G::kHead>(dk, dx[i], ptx::advance(rows_q, i * G::kStepRows), true);
-        }
-        if (last == kStepsQ) ptx::wgmma_commit();
+      for (int i = first; i < last; ++i) {
+        ptx::wgmma_registers<T, G::kHead>(dk, dx[i], ptx::advance(rows_q, i * G::kStepRows), true);
       }
-    }
-  };
-
-  const auto start_x = [&](u32 stage) {
-    ptx::wgmma_fence();
-    Products::template start_scores<G::kParts>(x, storage.k[keys.stage] + own_rows, storage.q[stage]);
-  };
-  const auto start_dp = [&](u32 stage) {
-    ptx::wgmma_fence();
-    Products::template start_scores<G::kPartsV>(dp, storage.v[keys.stage] + own_rows, storage.d_o[stage]);
-  };
-  // Starts this warpgroup's share of dq, and dk, from dx in shared memory.
-  const auto start_due = [&](u32 stage) {
-    ptx::mbarrier_wait(&storage.full_dx[buffer.stage], buffer.parity);
-    const unsigned char* const own_dx = storage.dx[buffer.stage];
-    ptx::wgmma_fence();
-    Products::start_dq(dq, storage.k[keys_before], own_dx, warpgroup);
-    if constexpr (G::kDkAtOnce) return;
-    const u64 a = ptx::matrix_descriptor(own_dx + own_rows, 0, G::kEightRows);
-    const u64 b = ptx::matrix_descriptor(storage.q[stage], G::kQueries * G::kRowBytes, G::kEightRows);
-#pragma unroll
-    for (int step = 0; step < kStepsQ; ++step) {
-      const u32 along = static_cast<u32>(step / G::kStepsOfPart) * (G::kKeys * G::kRowBytes) +
-                        static_cast<u32>(step % G::kStepsOfPart) * G::kStepBytes;
-      ptx::wgmma<T, G::kHead, false, true>(dk, ptx::advance(a, along), ptx::advance(b, step * G::kStepRows), true);
     }
     ptx::wgmma_commit();
   };
+
+  // Starts this warpgroup's share of the due dq.
+  const auto start_dq = [&] {
+    ptx::mbarrier_wait(&storage.full_dx[buffer.stage], buffer.parity);
+    ptx::wgmma_fence();
+    Products::start_dq(dq, storage.k[keys_before], storage.dx[buffer.stage], warpgroup);
+  };
   // Passes dq to the thread that adds it, in register order: four floats a thread, 512 contiguous bytes a warp.
-  const auto add_dq = [&] {
+  const auto pass_dq = [&] {
+    ptx::wgmma_wait<0>();
     ptx::wgmma_settle(dq);
-    if constexpr (!G::kBulk) {
-#pragma unroll
-      for (int j = 0; j < G::kSumsDq / 4; ++j) {
-        ptx::reduce_add(dq_before + j * G::kWarpgroup * 4, dq[4 * j], dq[4 * j + 1], dq[4 * j + 2], dq[4 * j + 3]);
-      }
-      return;
-    }
     float* const own_dq = storage.dq[warpgroup] + thread * 4;
     ptx::mbarrier_wait(&storage.empty_dq[warpgroup], parity_dq ^ 1);
 #pragma unroll
@@ -189,29 +168,20 @@ __device__ __forceinline__ void gradients_ahead(typename BackwardTiles<Config>::
     }
     announce(storage.full_dq[warpgroup]);
     parity_dq ^= 1;
+    buffer.advance();
   };
-  // Releases dx and q of the due step, whose products have read them.
-  const auto release_before = [&] {
-    if constexpr (G::kDxBuffers == 1) arrive(storage.empty_dx[0]);
-    if constexpr (!G::kDkAtOnce) arrive(storage.empty_q[stage_before]);
-  };
-  // From p to dv and dx. The buffer of dx is the next to be read. With two buffers, both warpgroups have read dx of two
-  // steps before, or the other would not have stored the last one.
-  const auto finish_step = [&](i32 step, u32 stage) {
-    if constexpr (G::kDxBuffers == 1) ptx::mbarrier_wait(&storage.empty_dx[0], buffer.parity ^ 1);
-    finish_weights(stage);
+  // From p and the product dp to dv, dk and dx.
+  const auto finish_step = [&] {
+    ptx::wgmma_wait<0>();
+    ptx::wgmma_settle(dp);
+    start_dv_dk();
     ptx::wgmma_wait<0>();
     ptx::wgmma_settle(dv);
-    arrive(storage.empty_do[stage]);
-    if constexpr (G::kDkAtOnce) {
-      ptx::wgmma_settle(dk);
-      arrive(storage.empty_q[stage]);
-    }
-    stage_before = stage;
-    if constexpr (!G::kBulk) {
-      dq_before = sums_dq + tile_of<G>(problem, work, step) * G::kTileDq + warpgroup * G::kShareDq + thread * 4;
-    }
+    arrive(storage.empty_do[ring.stage]);
+    ptx::wgmma_settle(dk);
+    arrive(storage.empty_q[ring.stage]);
     ring.advance();
+    is_due = true;
   };
 
   const auto clear = [&] {
@@ -239,15 +209,16 @@ __device__ __forceinline__ void gradients_ahead(typename BackwardTiles<Config>::
     store_gradient<T, G::kHeadV>(dv, rows_v, to_dv.columns, 1.0f, lane);
     clear();
   };
-  // Finishes the due step if no further step hides it.
+  // From now on dk and dv are those of the piece in `work`.
+  const auto take_piece = [&] {
+    summed = work;
+    keys_before = keys.stage;
+    ptx::mbarrier_wait(&storage.full_v[keys.stage], keys.parity);
+  };
+  // Finishes a piece whose last dq no further step hides.
   const auto finish_piece = [&] {
-    start_due(stage_before);
-    ptx::wgmma_wait<kDueDk>();
-    add_dq();
-    ptx::wgmma_wait<0>();
-    ptx::wgmma_settle(dk);
-    release_before();
-    buffer.advance();
+    start_dq();
+    pass_dq();
     is_due = false;
     store_gradients(summed, keys_before);
   };
@@ -272,56 +243,32 @@ __device__ __forceinline__ void gradients_ahead(typename BackwardTiles<Config>::
     if (!G::kTakes) ptx::mbarrier_wait(&storage.full_k[keys.stage], keys.parity);
     i32 step = 0;
     if (!is_due) {
-      ptx::mbarrier_wait(&storage.full_q[ring.stage], ring.parity);
-      start_x(ring.stage);
+      start_x();
       ptx::wgmma_wait<0>();
       ptx::wgmma_settle(x);
-      weigh.template operator()<0, kEights>(0, ring.stage);
-      ptx::mbarrier_wait(&storage.full_v[keys.stage], keys.parity);
-      ptx::mbarrier_wait(&storage.full_do[ring.stage], ring.parity);
-      start_dp(ring.stage);
-      ptx::wgmma_wait<0>();
-      ptx::wgmma_settle(dp);
-      finish_step(0, ring.stage);
-      summed = work;
-      keys_before = keys.stage;
-      is_due = true;
-      step = 1;
+      weigh.template operator()<0, kEights>(step);
+      take_piece();
+      start_dp();
+      finish_step();
+      ++step;
     }
-
 #pragma unroll 1
     for (; step < steps; ++step) {
-      const u32 stage = ring.stage;
-      ptx::mbarrier_wait(&storage.full_q[stage], ring.parity);
-      start_x(stage);
-      if constexpr (G::kLead == 0) start_due(stage_before);
-      ptx::wgmma_wait<G::kLead == 0 ? 1 + kDueDk : 0>();
+      start_x();
+      if constexpr (G::kLead == 0) start_dq();
+      ptx::wgmma_wait<G::kLead == 0 ? 1 : 0>();
       ptx::wgmma_settle(x);
-      weigh.template operator()<0, kFirst>(step, stage);
-      if constexpr (G::kLead > 0) start_due(stage_before);
-      weigh.template operator()<kFirst, kSecond>(step, stage);
-      ptx::wgmma_wait<kDueDk>();
-      add_dq();
+      weigh.template operator()<0, kFirst>(step);
+      if constexpr (G::kLead > 0) start_dq();
+      weigh.template operator()<kFirst, kSecond>(step);
+      pass_dq();
       if (G::kJoins && step == 0) {
-        ptx::wgmma_wait<0>();
-        ptx::wgmma_settle(dk);
         store_gradients(summed, keys_before);
-        summed = work;
-        keys_before = keys.stage;
-        ptx::mbarrier_wait(&storage.full_v[keys.stage], keys.parity);
+        take_piece();
       }
-      ptx::mbarrier_wait(&storage.full_do[stage], ring.parity);
-      start_dp(stage);
-      weigh.template operator()<kSecond, kEights>(step, stage);
-      if constexpr (!G::kDkAtOnce) {
-        ptx::wgmma_wait<1>();
-        ptx::wgmma_settle(dk);
-      }
-      release_before();
-      buffer.advance();
-      ptx::wgmma_wait<0>();
-      ptx::wgmma_settle(dp);
-      finish_step(step, stage);
+      start_dp();
+      weigh.template operator()<kSecond, kEights>(step);
+      finish_step();
     }
     if constexpr (!G::kJoins) finish_piece();
     keys.advance();

@@ -191,14 +191,14 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"dtype=f16,causal=no", "b=1,hq=6,hkv=2,sq=300,sk=200,d=64,dv=64", kBackward, "wgmma_ahead"},
         Case{"dtype=bf16,causal=yes,window=yes", "b=1,hq=2,hkv=2,sq=200,sk=700,d=96,dv=40", kBackward, "wgmma_ahead"},
         Case{"dtype=bf16,causal=no,deterministic=yes", "b=2,hq=4,hkv=2,sq=700,sk=900,d=128,dv=128", kBackward,
-             "wgmma_ahead", "groups=2"},
+             "wgmma_ahead"},
         Case{"dtype=bf16,causal=yes,deterministic=yes", "b=8,hq=32,hkv=16,sq=400,sk=330,d=64,dv=64", kBackward,
-             "wgmma_ahead", "groups=2"},
+             "wgmma_ahead"},
         // Blocks handle several pieces, some without queries; a piece's last products overlap with the next one's.
         Case{"dtype=bf16,causal=yes", "b=4,hq=40,hkv=40,sq=330,sk=330,d=64,dv=64", kBackward, "wgmma_ahead",
-             "persistent=2,key_stages=2,joins=1"},
-        Case{"dtype=bf16,causal=yes,window=yes", "b=4,hq=40,hkv=40,sq=200,sk=700,d=128,dv=128", kBackward,
-             "wgmma_ahead", "persistent=2,key_stages=2,joins=1"}));
+             "persistent=2,joins=1"},
+        Case{"dtype=bf16,causal=yes,window=yes", "b=4,hq=40,hkv=40,sq=200,sk=700,d=128,dv=64", kBackward, "wgmma_ahead",
+             "persistent=2,joins=1"}));
 
 /// An op of attention on Hopper, with a test's own tensors.
 class OnTensors : public OpOnGpu {

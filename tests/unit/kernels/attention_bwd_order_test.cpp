@@ -17,32 +17,32 @@
 namespace tilewright::test {
 namespace {
 
+constexpr const char* kWgmma = "stages = 2, early = 0, order = 1, persistent = 0, key_stages = 1, bulk = 1";
+constexpr const char* kAhead = "lead = 0, persistent = 0, joins = 0";
 constexpr int kHeads = 4, kKeyHeads = 2, kKeysOfBlock = 128, kRecord = 6;
 
 /// Each block writes its steps: batch and head, block of queries, first key, turn, sum; then the additions to each sum.
-std::string source(bool causal, int block_m, int groups) {
+std::string source(bool causal, int block_m, const char* parameters) {
   return fmt::format(R"cu(
 struct Fixed {{
   using dtype = __nv_bfloat16;
   static constexpr Name causal{{"{}"}}, window{{"no"}}, softcap{{"no"}}, deterministic{{"yes"}};
-  static constexpr int block_m = {}, block_d = 128, block_dv = 64, stages = 2, early = 0, order = 1, persistent = 0,
-                       key_stages = 1, bulk = 1, dx_buffers = 2, lead = 0, joins = 0, dk = 0, groups = {};
+  static constexpr int block_m = {}, block_d = 128, block_dv = 64, {};
 }};
 #include "attention_bwd/wgmma_ahead_geometry.cuh"
 using namespace tilewright::attention;
 template <class>
 __global__ void kernel(int* steps, int* counts, int most, long long b, long long hq, long long hkv, long long sq,
                        long long sk, int* pieces, int* stored) {{
-  using Own = Ahead<Fixed>;
-  using G = BackwardTiles<Own>;
-  const BackwardProblem problem = make_backward_problem<Own>(b, hq, hkv, sq, sk, -1, -1, 1);
+  using G = BackwardTiles<Fixed>;
+  const BackwardProblem problem = make_backward_problem<Fixed>(b, hq, hkv, sq, sk, -1, -1, 1);
   int* to = steps + static_cast<long long>(blockIdx.x) * most * {};
   for (unsigned index = first_piece<G>(); index < problem.pieces; index = next_piece<G>(index)) {{
-    const BackwardWork work = make_backward_work<Own>(problem, index);
+    const BackwardWork work = make_backward_work<Fixed>(problem, index);
     if (work.first_key < problem.keys) atomicAdd(stored + work.key_head * (problem.keys / G::kKeys + 1) + work.first_key / G::kKeys, 1);
     for (int step = 0; step < work.steps(); ++step, to += {}) {{
       const int block = work.block<G>(step);
-      const Turn turn = turn_of_place<Own>(problem, work, block);
+      const Turn turn = turn_of<Fixed>(problem, work, block);
       to[0] = work.batch * problem.heads + work.head(step);
       to[1] = block;
       to[2] = work.first_key;
@@ -54,13 +54,13 @@ __global__ void kernel(int* steps, int* counts, int most, long long b, long long
   if (blockIdx.x > 0) return;
   *pieces = static_cast<int>(problem.pieces);
   for (int block = 0; block < problem.query_blocks; ++block) {{
-    const Adders adders = adders_of<Own>(problem.queries, problem.keys, block);
+    const Adders adders = adders_of<Fixed>(problem.queries, problem.keys, block);
     counts[2 * block] = adders.first;
     counts[2 * block + 1] = adders.second;
   }}
 }}
 )cu",
-                     causal ? "yes" : "no", block_m, groups, kRecord, kRecord);
+                     causal ? "yes" : "no", block_m, parameters, kRecord, kRecord);
 }
 
 void expect_order(const EmulatedKernel& kernel, bool causal, int block_m, int queries, int keys) {
@@ -121,11 +121,11 @@ void expect_order(const EmulatedKernel& kernel, bool causal, int block_m, int qu
 
 TEST(AttentionBwdOrder, gives_each_sum_of_a_tile_turns_among_blocks_that_begin_one_after_the_other) {
   for (const bool causal : {false, true}) {
-    for (const auto& [block_m, groups] : std::vector<std::pair<int, int>>{{64, 1}, {80, 1}, {64, 2}, {80, 2}}) {
-      const EmulatedKernel kernel(source(causal, block_m, groups));
+    for (const auto& [block_m, parameters] : {std::pair{64, kWgmma}, {80, kWgmma}, {64, kAhead}}) {
+      const EmulatedKernel kernel(source(causal, block_m, parameters));
       for (const auto& [queries, keys] : std::vector<std::pair<int, int>>{
                {1024, 1024}, {700, 900}, {900, 500}, {130, 1111}, {640, 640}, {64, 128}, {1, 1}, {300, 40}}) {
-        SCOPED_TRACE(groups);
+        SCOPED_TRACE(parameters);
         expect_order(kernel, causal, block_m, queries, keys);
       }
     }
