@@ -148,14 +148,13 @@ __device__ __forceinline__ void gradients_ahead(typename BackwardTiles<Config>::
     }
     ptx::wgmma_commit();
   };
-
   // Starts this warpgroup's share of the due dq.
   const auto start_dq = [&] {
     ptx::mbarrier_wait(&storage.full_dx[buffer.stage], buffer.parity);
     ptx::wgmma_fence();
     Products::start_dq(dq, storage.k[keys_before], storage.dx[buffer.stage], warpgroup);
   };
-  // Passes dq to the thread that adds it, in register order: four floats a thread, 512 contiguous bytes a warp.
+  // Passes the due dq to the thread that adds it, in register order: four floats a thread, 512 contiguous bytes a warp.
   const auto pass_dq = [&] {
     ptx::wgmma_wait<0>();
     ptx::wgmma_settle(dq);
@@ -170,7 +169,7 @@ __device__ __forceinline__ void gradients_ahead(typename BackwardTiles<Config>::
     parity_dq ^= 1;
     buffer.advance();
   };
-  // From p and the product dp to dv, dk and dx.
+  // Computes dv, dk and dx from p and the product dp; dq is then due.
   const auto finish_step = [&] {
     ptx::wgmma_wait<0>();
     ptx::wgmma_settle(dp);
@@ -209,7 +208,7 @@ __device__ __forceinline__ void gradients_ahead(typename BackwardTiles<Config>::
     store_gradient<T, G::kHeadV>(dv, rows_v, to_dv.columns, 1.0f, lane);
     clear();
   };
-  // From now on dk and dv are those of the piece in `work`.
+  // Makes dk and dv those of the piece in `work`.
   const auto take_piece = [&] {
     summed = work;
     keys_before = keys.stage;
@@ -242,7 +241,7 @@ __device__ __forceinline__ void gradients_ahead(typename BackwardTiles<Config>::
     }
     if (!G::kTakes) ptx::mbarrier_wait(&storage.full_k[keys.stage], keys.parity);
     i32 step = 0;
-    if (!is_due) {
+    if (!is_due) {  // no dq runs beside the first weights
       start_x();
       ptx::wgmma_wait<0>();
       ptx::wgmma_settle(x);
