@@ -232,7 +232,6 @@ UPDATE contest SET (ours, our_configs) = (SELECT w.trial, {reached} FROM main.wi
   ORDER BY CASE role WHEN 'best' THEN 0 WHEN 'dynamic' THEN 1 ELSE 2 END, position LIMIT 1);
 UPDATE contest SET state = CASE
   WHEN ours IS NULL THEN 'added'
-  WHEN ours = theirs THEN 'same'
   WHEN (SELECT (a.enough, their_configs, a.narrow, a.measured_at) > (b.enough, our_configs, b.narrow, b.measured_at)
         FROM evidence a, evidence b WHERE a.trial = contest.theirs AND b.trial = contest.ours) THEN 'replaced'
   WHEN (SELECT (a.enough, their_configs, a.narrow, a.measured_at) < (b.enough, our_configs, b.narrow, b.measured_at)
@@ -241,12 +240,8 @@ UPDATE contest SET state = CASE
      < (SELECT coalesce(max(k.hash), '') FROM main.winners w LEFT JOIN main.packs k ON k.id = w.pack
         WHERE w.problem = contest.problem AND w.device = contest.device AND w.mode = contest.mode) THEN 'replaced'
   ELSE 'kept' END;
-CREATE TEMP TABLE taken AS SELECT problem, device, mode FROM contest WHERE state IN ('added', 'replaced')
-UNION ALL
-SELECT problem, device, mode FROM contest WHERE state = 'same'
-  AND (SELECT hash FROM this_pack)
-    < (SELECT coalesce(max(k.hash), '') FROM main.winners w LEFT JOIN main.packs k ON k.id = w.pack
-       WHERE w.problem = contest.problem AND w.device = contest.device AND w.mode = contest.mode);
+CREATE TEMP TABLE taken AS SELECT problem, device, mode FROM contest WHERE state IN ('added', 'replaced');
+UPDATE contest SET state = 'same' WHERE ours = theirs;
 CREATE UNIQUE INDEX temp.taken_by ON taken (problem, device, mode);
 
 -- All that was ever served first, whoever wins; what is served now is taken out at the end.
@@ -289,6 +284,47 @@ FROM main.interfaces i WHERE i.sequence < 0 AND i.op IN
 UPDATE main.interfaces SET sequence = sequence - 1000000 WHERE intact AND id IN (SELECT id FROM interface_order);
 UPDATE main.interfaces SET sequence = -(SELECT place FROM interface_order o WHERE o.id = interfaces.id)
 WHERE intact AND id IN (SELECT id FROM interface_order);
+)sql";
+
+/// Lists as `news` the problems that a fold changes. `binary` is 1 if only a binary that serves nothing here may be new,
+/// `problem` is NULL for a model, ceiling or rate. A pin of a spec is news of one of its problems.
+constexpr const char* kWatch = R"sql(
+CREATE TEMP TABLE news (problem INTEGER, binary INTEGER);
+CREATE TEMP TRIGGER news_trial AFTER INSERT ON main.trials BEGIN INSERT INTO news VALUES (new.problem, 0); END;
+CREATE TEMP TRIGGER news_trial_build AFTER UPDATE OF build ON main.trials
+  BEGIN INSERT INTO news VALUES (new.problem, 1); END;
+CREATE TEMP TRIGGER news_build AFTER UPDATE OF binary ON main.builds WHEN new.binary IS NOT old.binary
+  BEGIN INSERT INTO news SELECT problem, 1 FROM (SELECT problem, build FROM main.trials
+    UNION ALL SELECT problem, build FROM main.spares) WHERE build = new.id; END;
+CREATE TEMP TRIGGER news_winner AFTER INSERT ON main.winners BEGIN INSERT INTO news VALUES (new.problem, 0); END;
+CREATE TEMP TRIGGER news_past AFTER INSERT ON main.past_winners WHEN NOT EXISTS (SELECT 1 FROM main.winners w
+    WHERE w.problem = new.problem AND w.device = new.device AND w.mode = new.mode AND w.role = new.role
+      AND w.position = 0 AND w.trial = new.trial)
+  BEGIN INSERT INTO news VALUES (new.problem, 0); END;
+CREATE TEMP TRIGGER news_spare AFTER INSERT ON main.spares BEGIN INSERT INTO news VALUES (new.problem, 0); END;
+CREATE TEMP TRIGGER news_spare_build AFTER UPDATE ON main.spares BEGIN INSERT INTO news VALUES (new.problem, 0); END;
+CREATE TEMP TRIGGER news_pin AFTER INSERT ON main.pins BEGIN INSERT INTO news SELECT coalesce(new.problem,
+  (SELECT min(id) FROM main.problems WHERE spec = new.spec AND id IN (SELECT ours FROM problem_map))), 0; END;
+CREATE TEMP TRIGGER news_pin_change AFTER UPDATE ON main.pins BEGIN INSERT INTO news SELECT coalesce(new.problem,
+  (SELECT min(id) FROM main.problems WHERE spec = new.spec AND id IN (SELECT ours FROM problem_map))), 0; END;
+CREATE TEMP TRIGGER news_model AFTER INSERT ON main.loss_models BEGIN INSERT INTO news VALUES (NULL, 0); END;
+CREATE TEMP TRIGGER news_ceiling AFTER INSERT ON main.ceilings BEGIN INSERT INTO news VALUES (NULL, 0); END;
+CREATE TEMP TRIGGER news_rate AFTER INSERT ON main.compute_rates BEGIN INSERT INTO news VALUES (NULL, 0); END;
+)sql";
+
+/// After a fold: the winners of the pack that are others here, with the pack of ours.
+constexpr const char* kKeptWinners = R"sql(
+SELECT s.op, s.dtype, s.attributes, p.dims, coalesce(k.name, '') FROM
+  (SELECT DISTINCT problem, device, mode FROM
+    (SELECT p.ours AS problem, d.ours AS device, w.mode, w.role, w.position, x.ours, w.runner_up, w.runner_up_ratio,
+       w.base_ns, w.configs_considered, w.configs_failed, w.strategy, w.choice, r.ours
+     FROM pack.winners w JOIN problem_map p ON p.theirs = w.problem JOIN device_map d ON d.theirs = w.device
+     JOIN trial_map x ON x.theirs = w.trial LEFT JOIN rule_map r ON r.theirs = w.rules
+     EXCEPT SELECT problem, device, mode, role, position, trial, runner_up, runner_up_ratio, base_ns,
+       configs_considered, configs_failed, strategy, choice, rules FROM main.winners)) o
+JOIN main.problems p ON p.id = o.problem JOIN main.specs s ON s.id = p.spec
+LEFT JOIN main.packs k ON k.id =
+  (SELECT w.pack FROM main.winners w WHERE w.problem = o.problem AND w.device = o.device AND w.mode = o.mode LIMIT 1)
 )sql";
 
 /// Drops the tables above, which a failed fold may have left.
@@ -447,8 +483,7 @@ auto judging_pack(Work work) {
   }
 }
 
-std::vector<OpCounts> fold_attached(Database& database, const std::string& hash, const std::string& name) {
-  drop_temporary(database);
+void fold_attached(Database& database, const std::string& hash, const std::string& name) {
   database.run("INSERT INTO packs (hash, name, folded_at) VALUES (?, ?, ?) ON CONFLICT (hash) DO NOTHING", hash, name,
                now_seconds());
   database.handle().exec("CREATE TEMP TABLE this_pack (id INTEGER, hash TEXT)");
@@ -464,9 +499,31 @@ std::vector<OpCounts> fold_attached(Database& database, const std::string& hash,
       kNotReached);
   database.handle().exec(fmt::format(kFoldWinners, fmt::arg("reached", reached)));
   database.handle().exec(kOrderInterfaces);
-  std::vector<OpCounts> lines = read_counts(database);
-  drop_temporary(database);
-  return lines;
+}
+
+std::string key_of(const Query& row) {
+  return Problem{decode_spec(row.text(0), row.text(1), row.text(2)), decode_dims(row.text(3))}.key();
+}
+
+PackNews read_news(Database& database) {
+  PackNews news;
+  Query row = database.query(
+      "SELECT s.op, s.dtype, s.attributes, p.dims, n.binary FROM (SELECT problem, min(binary) AS binary FROM temp.news "
+      "GROUP BY problem) n LEFT JOIN main.problems p ON p.id = n.problem LEFT JOIN main.specs s ON s.id = p.spec");
+  while (row.next()) {
+    news.has_rows = news.has_rows || row.integer(4) == 0;
+    if (!row.null(0)) news.problems.insert(key_of(row));
+  }
+  Query kept = database.query(kKeptWinners);
+  while (kept.next()) news.kept.emplace(key_of(kept), kept.text(4));
+  Query models = database.query(
+      "SELECT s.op, s.dtype, s.attributes FROM temp.model_contest c JOIN main.specs s ON s.id = c.spec "
+      "JOIN main.loss_models o ON o.spec = c.spec AND o.device = c.device AND o.mode = c.mode "
+      "WHERE o.binary <> c.binary");
+  while (models.next()) {
+    news.kept.emplace(decode_spec(models.text(0), models.text(1), models.text(2)).text(), models.text(0) + "-models");
+  }
+  return news;
 }
 
 /// The database attached as `pack`. References are not checked row by row meanwhile: all ids come from a fold's maps.
@@ -493,6 +550,20 @@ class Attached {
   Database& database_;
 };
 
+/// Runs `work` while the columns are attached to the cache, without the temporary tables of a fold that failed.
+template <class Work>
+auto attached(Database& database, std::string_view columns, const std::filesystem::path& folder, Work work) {
+  const auto pack = judging_pack([&] { return std::make_unique<const Attached>(database, columns, folder); });
+  // 64 MiB: each page is read once.
+  database.handle().exec("PRAGMA main.cache_size = -65536; PRAGMA pack.mmap_size = 1073741824");
+  drop_temporary(database);
+  return work();
+}
+
+void require_no_batch(const Store& store, bool in_batch, const char* doing) {
+  if (in_batch) throw fault(doing, store.path(), "has a batch of writes that has not ended", "Commit it before");
+}
+
 }  // namespace
 
 std::vector<OpCounts> WholeFile::fold(Store& store, std::string_view columns, const std::string& hash,
@@ -500,12 +571,35 @@ std::vector<OpCounts> WholeFile::fold(Store& store, std::string_view columns, co
   constexpr const char* kDoing = "fold a pack into the cache";
   Store::Impl& impl = *store.impl_;
   Database& database = impl.database;
-  if (impl.in_batch) throw fault(kDoing, store.path(), "has a batch of writes that has not ended", "Commit it before");
+  require_no_batch(store, impl.in_batch, kDoing);
+  const auto work = [&] {
+    fold_attached(database, hash, name);
+    std::vector<OpCounts> lines = read_counts(database);
+    drop_temporary(database);
+    return lines;
+  };
   return impl.reading(kDoing, [&] {
-    const auto pack = judging_pack([&] { return std::make_unique<const Attached>(database, columns, folder); });
-    // 64 MiB: each page is read once.
-    database.handle().exec("PRAGMA main.cache_size = -65536; PRAGMA pack.mmap_size = 1073741824");
-    return impl.writing(kDoing, [&] { return judging_pack([&] { return fold_attached(database, hash, name); }); });
+    return attached(database, columns, folder,
+                    [&] { return impl.writing(kDoing, [&] { return judging_pack(work); }); });
+  });
+}
+
+PackNews WholeFile::news(Store& store, std::string_view columns, const std::string& hash,
+                         const std::filesystem::path& folder) {
+  constexpr const char* kDoing = "compare a pack with the cache";
+  Store::Impl& impl = *store.impl_;
+  Database& database = impl.database;
+  require_no_batch(store, impl.in_batch, kDoing);
+  return impl.reading(kDoing, [&] {
+    return attached(database, columns, folder, [&] {
+      // Rolled back at its end.
+      const Transaction transaction = database.begin_write();
+      return judging_pack([&] {
+        database.handle().exec(kWatch);
+        fold_attached(database, hash, "");
+        return read_news(database);
+      });
+    });
   });
 }
 

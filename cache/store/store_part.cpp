@@ -185,7 +185,7 @@ std::vector<std::pair<std::string, PackPart>> WholeFile::parts_of(const Store& s
     std::vector<std::pair<std::string, PackPart>> parts;
     Query row = database.query(
         "SELECT s.dtype, m.name, m.id, m.hash, p.id, m.id IN (SELECT c.implementation FROM winners w "
-        "JOIN trials t ON t.id = w.trial JOIN configs c ON c.id = t.config) "
+        "JOIN trials t ON t.id = w.trial JOIN configs c ON c.id = t.config), s.attributes, p.dims "
         "FROM interfaces i JOIN implementations m ON m.interface = i.id "
         "JOIN specs s ON s.interface = i.id JOIN problems p ON p.spec = s.id WHERE i.hash = ? "
         "AND (EXISTS (SELECT 1 FROM trials t JOIN configs c ON c.id = t.config "
@@ -201,7 +201,8 @@ std::vector<std::pair<std::string, PackPart>> WholeFile::parts_of(const Store& s
       if (parts.empty() || parts.back().first != name || parts.back().second.implementation != implementation) {
         parts.emplace_back(name, PackPart{.implementation = implementation, .problems = {}});
       }
-      parts.back().second.problems.push_back(row.integer(4));
+      const Problem problem{decode_spec(op, row.text(0), row.text(6)), decode_dims(row.text(7))};
+      parts.back().second.problems.push_back({row.integer(4), problem.key()});
     }
     return parts;
   });
@@ -223,7 +224,9 @@ void WholeFile::take_part(Store& store, const std::filesystem::path& from, const
         "CREATE TEMP TABLE part_problem (id INTEGER PRIMARY KEY); "
         "CREATE TEMP TABLE part_implementation (id INTEGER PRIMARY KEY); "
         "CREATE TEMP TABLE part_models (op TEXT, devices INTEGER)");
-    for (const std::int64_t id : part.problems) database.run("INSERT INTO part_problem VALUES (?)", id);
+    for (const PackPart::Member& problem : part.problems) {
+      database.run("INSERT INTO part_problem VALUES (?)", problem.id);
+    }
     database.run("INSERT INTO part_implementation VALUES (?)", part.implementation);
     database.run("INSERT INTO part_models VALUES (?, ?)", part.models_of, part.devices ? 1 : 0);
     database.handle().exec(kChoose);

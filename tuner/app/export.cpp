@@ -115,6 +115,37 @@ std::string size_of_all(const std::vector<PackFile>& packs) {
   return show_bytes(sum);
 }
 
+/// A few of the texts, and how many more there are.
+std::string some_of(const std::vector<std::string>& texts) {
+  constexpr std::size_t kNamed = 5;
+  const std::size_t named = std::min(kNamed, texts.size());
+  const std::string text = fmt::format("{}", fmt::join(texts.begin(), texts.begin() + static_cast<long>(named), ", "));
+  return named == texts.size() ? text : fmt::format("{} and {} more", text, texts.size() - named);
+}
+
+std::vector<std::string> notes_of(const WrittenPacks& written, const fs::path& folder) {
+  std::vector<std::string> notes;
+  notes.push_back(written.packs.empty()
+                      ? fmt::format("Nothing was written: everything is in the packs of {}.", folder.string())
+                      : fmt::format("{} written into {}, {} together.", counted(written.packs.size(), "pack"),
+                                    folder.string(), size_of_all(written.packs)));
+  if (!written.superseded.empty()) {
+    std::vector<std::string> names;
+    for (const fs::path& pack : written.superseded) names.push_back(pack.filename().string());
+    notes.push_back(fmt::format("The new packs have all rows of {}, which can be removed: {}.",
+                                counted(names.size(), "older pack"), some_of(names)));
+  }
+  if (!written.kept.empty()) {
+    std::vector<std::string> problems;
+    for (const auto& [problem, pack] : written.kept) problems.push_back(fmt::format("{} ({})", problem, pack));
+    notes.push_back(fmt::format(
+        "Packs of {} have better evidence for other winners of {}, and an import keeps those: {}. For this cache's "
+        "winners, remove these packs and export again.",
+        folder.string(), counted(problems.size(), "problem"), some_of(problems)));
+  }
+  return notes;
+}
+
 Exported write_trials(const TrialRecords& records, TextForm form, const Write& write) {
   Exported done;
   for (const TrialRecords::Counted& counted : records.count()) {
@@ -254,13 +285,9 @@ Exported export_packs(const ExportRequest& request, const fs::path& folder,
                        counted(pack.trials, "trial"), counted(pack.winners, "winner")));
     }
   };
-  const std::vector<PackFile> packs = write_packs(store, folder, filter, told);
-  if (packs.empty()) throw nothing_to_export(store, "trials");
-  Exported done;
-  done.lines = count(selected_winners(store, filter));
-  done.notes.push_back(
-      fmt::format("{} in {}, {} together.", counted(packs.size(), "pack"), folder.string(), size_of_all(packs)));
-  return done;
+  const WrittenPacks written = write_packs(store, folder, filter, told);
+  if (written.packs.empty() && !written.had_some) throw nothing_to_export(store, "trials");
+  return {count(selected_winners(store, filter)), notes_of(written, folder)};
 }
 
 Exported export_cache(const ExportRequest& request, const fs::path& file, bool recording) {

@@ -11,7 +11,9 @@
 #include <exception>
 #include <fstream>
 #include <future>
+#include <iterator>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <system_error>
@@ -32,6 +34,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kHashDigits = 64;
+/// Behind all hashes.
+constexpr std::string_view kHighestHash = "~";
 /// Compressing a large part takes up to a GiB.
 constexpr std::size_t kMostThreads = 8;
 
@@ -50,17 +54,94 @@ struct NamedPart {
   PackPart part;
 };
 
+std::string content_of(const fs::path& file) {
+  std::string content(fs::file_size(file), '\0');
+  std::ifstream(file, std::ios::binary).read(content.data(), static_cast<std::streamsize>(content.size()));
+  return content;
+}
+
+/// `gemm` of `gemm-bf16-simt`, `devices` of `devices`.
+std::string first_word(const std::string& name) { return name.substr(0, name.find('-')); }
+
+/// The part that a pack is named after: `gemm-bf16-simt` of `gemm-bf16-simt-2-<64 digits>.pack`.
+std::string part_in_name(const fs::path& pack) {
+  std::string name = pack.stem().string();
+  name.resize(name.size() - std::min(name.size(), kHashDigits + 1));
+  while (true) {
+    const std::size_t end = name.find_last_not_of("0123456789");
+    if (end == std::string::npos || end + 1 == name.size() || name[end] != '-') return name;
+    name.resize(end);
+  }
+}
+
+/// The packs of a folder, folded into one cache. Any thread may ask.
+class FolderPacks {
+ public:
+  /// Folds the packs whose names begin with these words, or have no hash. Throws CacheError that names a pack.
+  FolderPacks(const fs::path& folder, const std::set<std::string>& first_words)
+      : work_("fold packs"), store_(work_.path() / "known.db") {
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      const fs::path& file = entry.path();
+      if (!is_pack(file)) continue;
+      const bool has_word = first_words.contains(first_word(file.filename().string()));
+      if (has_word || hash_in_name(file).empty()) files_.push_back(file);
+    }
+    std::ranges::sort(files_);
+    Folding folding(store_);
+    for (const fs::path& file : files_) folding.fold(file);
+  }
+
+  [[nodiscard]] const std::vector<fs::path>& files() const noexcept { return files_; }
+  /// WholeFile::news
+  [[nodiscard]] PackNews news(std::string_view columns, const std::string& hash = std::string(kHighestHash)) {
+    const std::scoped_lock lock(mutex_);
+    return WholeFile::news(store_, columns, hash, work_.path());
+  }
+
+ private:
+  TemporaryFolder work_;
+  Store store_;
+  std::vector<fs::path> files_;
+  std::mutex mutex_;
+};
+
 /// Writes the packs of one part. Writers of different parts may work at once.
 class PackWriter {
  public:
-  PackWriter(const fs::path& source, const fs::path& folder, std::uintmax_t most)
-      : source_(source), folder_(folder), most_(most), work_("write packs") {}
+  PackWriter(const fs::path& source, const fs::path& folder, FolderPacks& known, std::uintmax_t most)
+      : source_(source), folder_(folder), known_(known), most_(most), work_("write packs") {}
 
+  /// Writes what the folder's packs lack of the part.
+  void write(NamedPart whole) {
+    if (known_.files().empty()) return write_all(whole);
+    const Store::Counts counts = take(whole.part);
+    PackNews news = known_.news(content_of(columns()));
+    auto& problems = whole.part.problems;
+    const bool of_problems = !problems.empty();
+    std::erase_if(problems, [&](const PackPart::Member& each) { return !news.problems.contains(each.key); });
+    const bool lacks = of_problems ? !problems.empty() : news.has_rows;
+    done_.kept = std::move(news.kept);
+    if (!lacks) {
+      done_.had_some = !is_empty(counts);
+      return;
+    }
+    for (const PackPart::Member& problem : problems) done_.kept.erase(problem.key);
+    write_all(whole);
+    // The hash of a pack decides a tie.
+    for (const PackFile& pack : done_.packs) done_.kept.merge(known_.news(unpacked(pack.path), pack.hash).kept);
+    find_superseded(whole.name);
+  }
+
+  [[nodiscard]] WrittenPacks done() && { return std::move(done_); }
+
+ private:
   /// Writes one pack, or several of about the same size if one would be too large.
-  void write(const NamedPart& whole) {
+  void write_all(const NamedPart& whole) {
     const std::string& name = whole.name;
     const PackPart& part = whole.part;
-    const auto [packed, counts] = pack(part);
+    const Store::Counts counts = take(part);
+    const fs::path packed = work_.path() / "part.zst";
+    pack_file(columns(), packed);
     const std::uintmax_t size = fs::file_size(packed);
     const std::size_t problems = part.problems.size();
     if (size <= most_ || problems < 2) return keep(name, packed, counts);
@@ -70,16 +151,15 @@ class PackWriter {
       const auto at = [&](std::size_t n) { return part.problems.begin() + static_cast<std::ptrdiff_t>(n); };
       NamedPart some{fmt::format("{}-{}", name, i + 1), part};
       some.part.problems.assign(at(problems * i / parts), at(problems * (i + 1) / parts));
-      write(some);
+      write_all(some);
     }
   }
 
-  [[nodiscard]] std::vector<PackFile> done() && { return std::move(done_); }
+  [[nodiscard]] fs::path columns() const { return work_.path() / "columns"; }
 
- private:
-  std::pair<fs::path, Store::Counts> pack(const PackPart& part) {
-    const fs::path cache = work_.path() / "part.db", columns = work_.path() / "columns",
-                   packed = work_.path() / "part.zst";
+  /// Writes a part as columns().
+  Store::Counts take(const PackPart& part) {
+    const fs::path cache = work_.path() / "part.db";
     fs::remove(cache);
     Store::Counts counts;
     {
@@ -87,14 +167,28 @@ class PackWriter {
       WholeFile::take_part(store, source_, part);
       counts = store.counts();
     }
-    write_columns(cache, columns);
-    pack_file(columns, packed);
-    return {packed, counts};
+    write_columns(cache, columns());
+    return counts;
+  }
+
+  static bool is_empty(const Store::Counts& counts) {
+    return counts.trials == 0 && counts.models == 0 && counts.devices == 0;
+  }
+
+  /// Lists the folder's packs of the part that bring no row beside those that were written now.
+  void find_superseded(const std::string& name) {
+    Store written(work_.path() / "written.db");
+    Folding folding(written);
+    for (const PackFile& pack : done_.packs) folding.fold(pack.path);
+    for (const fs::path& old : known_.files()) {
+      if (part_in_name(old) != name) continue;
+      const PackNews news = WholeFile::news(written, unpacked(old), std::string(kHighestHash), work_.path());
+      if (!news.has_rows) done_.superseded.push_back(old);
+    }
   }
 
   void keep(const std::string& name, const fs::path& packed, const Store::Counts& counts) {
-    const bool is_empty = counts.trials == 0 && counts.models == 0 && counts.devices == 0;
-    if (is_empty) return;
+    if (is_empty(counts)) return;
     PackFile file{{}, sha256_of(packed), fs::file_size(packed), counts.trials, counts.winners};
     file.path = folder_ / fmt::format("{}-{}{}", name, file.hash, kPackSuffix);
     if (!fs::exists(file.path)) {
@@ -106,14 +200,15 @@ class PackWriter {
         throw CacheError(fmt::format("cannot write {}: {}", file.path.string(), why_not_written(file.path, error)));
       }
     }
-    done_.push_back(std::move(file));
+    done_.packs.push_back(std::move(file));
   }
 
   const fs::path& source_;
   const fs::path& folder_;
+  FolderPacks& known_;
   std::uintmax_t most_;
   TemporaryFolder work_;
-  std::vector<PackFile> done_;
+  WrittenPacks done_;
 };
 
 /// The parts of the ops that the filter takes: by implementation and dtype, the models of each op, and the devices.
@@ -152,8 +247,8 @@ std::string sha256_of(const fs::path& file) {
 
 bool is_pack(const fs::path& file) { return file.extension() == kPackSuffix; }
 
-std::vector<PackFile> write_packs(const Store& from, const fs::path& folder, const WinnerSelection& filter,
-                                  const std::function<void(const PackFile&)>& written, std::uintmax_t most) {
+WrittenPacks write_packs(const Store& from, const fs::path& folder, const WinnerSelection& filter,
+                         const std::function<void(const PackFile&)>& written, std::uintmax_t most) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) {
@@ -165,12 +260,15 @@ std::vector<PackFile> write_packs(const Store& from, const fs::path& folder, con
   const Store source(copy, {.access = StoreAccess::read});
   source.check();
   const std::vector<NamedPart> parts = parts_of(source, filter);
-  std::vector<std::promise<std::vector<PackFile>>> promises(parts.size());
+  std::set<std::string> first_words;
+  for (const NamedPart& part : parts) first_words.insert(first_word(part.name));
+  FolderPacks known(folder, first_words);
+  std::vector<std::promise<WrittenPacks>> promises(parts.size());
   std::atomic<std::size_t> next = 0;
   const auto work_on = [&] {
     for (std::size_t i = next++; i < parts.size(); i = next++) {
       try {
-        PackWriter writer(copy, folder, most);
+        PackWriter writer(copy, folder, known, most);
         writer.write(parts[i]);
         promises[i].set_value(std::move(writer).done());
       } catch (...) {
@@ -182,12 +280,16 @@ std::vector<PackFile> write_packs(const Store& from, const fs::path& folder, con
   std::vector<std::jthread> threads;
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   while (threads.size() < std::min({cores, kMostThreads, parts.size()})) threads.emplace_back(work_on);
-  std::vector<PackFile> done;
+  WrittenPacks done;
   for (auto& promise : promises) {
-    for (PackFile& file : promise.get_future().get()) {
+    WrittenPacks part = promise.get_future().get();
+    for (PackFile& file : part.packs) {
       if (written) written(file);
-      done.push_back(std::move(file));
+      done.packs.push_back(std::move(file));
     }
+    done.had_some = done.had_some || part.had_some;
+    done.kept.merge(part.kept);
+    std::ranges::move(part.superseded, std::back_inserter(done.superseded));
   }
   return done;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,13 +32,24 @@ struct PackFile {
   std::int64_t winners = 0;
 };
 
-/// Writes all trials of the implementations that are in use or serve, under the newest interface of each op, into packs
-/// of at most `most` bytes in `folder`. Existing packs stay. Each op's models go into one pack, all ceilings and rates
-/// into another. Several threads compress; the caller's calls `written` for each pack, in order. Throws CacheError if a
-/// file cannot be written; packs that are complete stay.
-std::vector<PackFile> write_packs(const Store& from, const std::filesystem::path& folder, const WinnerSelection& filter,
-                                  const std::function<void(const PackFile&)>& written,
-                                  std::uintmax_t most = kMostPackBytes);
+struct WrittenPacks {
+  std::vector<PackFile> packs;
+  /// The folder's packs had a whole part of the export: an implementation in a dtype, models or ceilings.
+  bool had_some = false;
+  /// Problems whose winners in the folder's packs have the better evidence, and stay when all are folded; by key, with
+  /// the file name of the pack.
+  std::map<std::string, std::string> kept{};
+  /// Older packs of the folder whose rows the new ones have.
+  std::vector<std::filesystem::path> superseded{};
+};
+
+/// Writes the trials of the implementations that are in use or serve, under the newest interface of each op, into packs
+/// of at most `most` bytes in `folder`; each op's models into one, all ceilings and rates into another. Problems, models
+/// and ceilings of which a fold of the folder's packs would bring everything are left out. Several threads compress; the
+/// caller's calls `written` for each pack, in order. Throws CacheError before it writes if a pack of these ops cannot
+/// be folded, and if a file cannot be written; packs that are complete stay.
+WrittenPacks write_packs(const Store& from, const std::filesystem::path& folder, const WinnerSelection& filter,
+                         const std::function<void(const PackFile&)>& written, std::uintmax_t most = kMostPackBytes);
 
 /// True if the file is named as a pack.
 [[nodiscard]] bool is_pack(const std::filesystem::path& file);

@@ -39,7 +39,7 @@ class Packs : public testing::Test {
  protected:
   [[nodiscard]] std::vector<fs::path> write(const Store& from, const std::string& folder) const {
     std::vector<fs::path> files;
-    for (const PackFile& pack : write_packs(from, folder_ / folder, {}, {})) files.push_back(pack.path);
+    for (const PackFile& pack : write_packs(from, folder_ / folder, {}, {}).packs) files.push_back(pack.path);
     return files;
   }
   /// The packs of a swept cache: a winner with this interval, a trial that lost, one that failed, a spare.
@@ -152,7 +152,8 @@ TEST_F(Packs, of_the_same_content_have_the_same_names_whatever_cache_they_come_f
 TEST_F(Packs, that_are_split_bring_what_one_brings) {
   const std::vector<fs::path> whole = swept("a", 0.01, 4, 50);
   const Store from(folder_ / "a.db", {.access = StoreAccess::read});
-  const std::vector<PackFile> split = write_packs(from, folder_ / "split", {}, {}, fs::file_size(whole.front()) - 1);
+  const std::vector<PackFile> split =
+      write_packs(from, folder_ / "split", {}, {}, fs::file_size(whole.front()) - 1).packs;
   ASSERT_THAT(split, SizeIs(4));
   EXPECT_THAT(split[0].path.filename().string(), HasSubstr("softmax-bf16-onchip-1-"));
   EXPECT_THAT(split[1].path.filename().string(), HasSubstr("softmax-bf16-onchip-2-"));

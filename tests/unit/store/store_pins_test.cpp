@@ -169,7 +169,7 @@ TEST_F(StorePins, packs_give_the_same_pins_in_every_order) {
     fill(store);
     store.put_pin(row(kind, fast_, key_, true, since));
     store.put_pin(row(PinKind::pin, slow_, key_, false, since + 1));
-    for (const PackFile& pack : write_packs(store, folder_ / name, {}, {})) packs.push_back(pack.path);
+    for (const PackFile& pack : write_packs(store, folder_ / name, {}, {}).packs) packs.push_back(pack.path);
   }
   std::ranges::sort(packs);
   std::string first;
