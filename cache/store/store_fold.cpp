@@ -317,11 +317,13 @@ constexpr const char* kKeptWinners = R"sql(
 SELECT s.op, s.dtype, s.attributes, p.dims, coalesce(k.name, '') FROM
   (SELECT DISTINCT problem, device, mode FROM
     (SELECT p.ours AS problem, d.ours AS device, w.mode, w.role, w.position, x.ours, w.runner_up, w.runner_up_ratio,
-       w.base_ns, w.configs_considered, w.configs_failed, w.strategy, w.choice, r.ours
+       w.base_ns, w.configs_considered, w.configs_failed, w.strategy, w.choice, r.ours,
+       count(*) OVER (PARTITION BY w.problem, w.device, w.mode)
      FROM pack.winners w JOIN problem_map p ON p.theirs = w.problem JOIN device_map d ON d.theirs = w.device
      JOIN trial_map x ON x.theirs = w.trial LEFT JOIN rule_map r ON r.theirs = w.rules
      EXCEPT SELECT problem, device, mode, role, position, trial, runner_up, runner_up_ratio, base_ns,
-       configs_considered, configs_failed, strategy, choice, rules FROM main.winners)) o
+       configs_considered, configs_failed, strategy, choice, rules, count(*) OVER (PARTITION BY problem, device, mode)
+     FROM main.winners WHERE problem IN (SELECT ours FROM problem_map))) o
 JOIN main.problems p ON p.id = o.problem JOIN main.specs s ON s.id = p.spec
 LEFT JOIN main.packs k ON k.id =
   (SELECT w.pack FROM main.winners w WHERE w.problem = o.problem AND w.device = o.device AND w.mode = o.mode LIMIT 1)

@@ -137,16 +137,17 @@ TEST_F(Packs, of_the_same_content_have_the_same_names_whatever_cache_they_come_f
     for (const std::vector<fs::path>& some : {packs.first, packs.second}) {
       for (const fs::path& pack : some) fold_pack(both, pack);
     }
-    for (const fs::path& pack : write(both, "both")) names.push_back(pack.filename().string());
+    const std::string folder = fmt::format("both-{}", names.size());
+    for (const fs::path& pack : write(both, folder)) names.push_back(pack.filename().string());
   }
   ASSERT_THAT(names, SizeIs(6));
   EXPECT_THAT(std::vector(names.begin(), names.begin() + 3), testing::ElementsAreArray(names.begin() + 3, names.end()));
   // Written, folded and written again, the files are the same.
   Store again(folder_ / "again.db");
   for (const std::string& name : std::vector(names.begin(), names.begin() + 3))
-    fold_pack(again, folder_ / "both" / name);
+    fold_pack(again, folder_ / "both-0" / name);
   for (const fs::path& pack : write(again, "again"))
-    EXPECT_TRUE(fs::exists(folder_ / "both" / pack.filename())) << pack;
+    EXPECT_TRUE(fs::exists(folder_ / "both-0" / pack.filename())) << pack;
 }
 
 TEST_F(Packs, that_are_split_bring_what_one_brings) {
