@@ -56,6 +56,36 @@ TEST_F(ExportVerb, replaces_a_file_only_when_told_to) {
   EXPECT_EQ(run_here({"export", "-o", out(), "--force"}).code, 0);
 }
 
+TEST_F(ExportVerb, writes_packs_of_what_the_folder_lacks_and_names_what_its_packs_keep) {
+  const std::string packs = (folder / "packs").string();
+  EXPECT_TRUE(contains(json_here({"export", "--pack", packs})["notes"].dump(), "2 packs written into " + packs));
+  const auto again = json_here({"export", "--pack", packs, "demo"});
+  EXPECT_THAT(again["notes"],
+              ::testing::ElementsAre("Nothing was written: everything is in the packs of " + packs + "."));
+  {
+    // Timed again, with an interval of twice the width.
+    Store store{fs::path(cache())};
+    const OpInterface interface = demo_interface();
+    const std::array<std::int64_t, 2> dims{3, 64};
+    const ProblemKey key{make_problem(parse_spec("demo", interface), interface, dims), interface.hash(),
+                         demo_device().fingerprint()};
+    const WinnerRow row = store.winner_of(key, MeasureMode::cold, WinnerRole::best).value();
+    Winner wide = row.winner;
+    wide.trial = store.trial(row.winner.trial.id).value();
+    wide.trial.timing->high_ns += wide.trial.timing->high_ns - wide.trial.timing->low_ns;
+    ++wide.trial.measured_at;
+    wide.trial.id = store.put_trial(key, row.implementation_hash, wide.trial);
+    store.put_winners(key, MeasureMode::cold, {wide});
+  }
+  const auto further = json_here({"export", "--pack", packs});
+  ASSERT_EQ(further["notes"].size(), 2U) << further["notes"];
+  EXPECT_THAT(further["notes"][0], ::testing::StartsWith("1 pack written into " + packs));
+  EXPECT_THAT(further["notes"][1],
+              ::testing::MatchesRegex(".* have better evidence for other winners of 1 problem, and an import keeps "
+                                      "those: demo\\[dtype=f32,act=none\\]\\{rows=3,cols=64\\} "
+                                      "\\(demo-f32-plain-[0-9a-f]*.pack\\)\\. .*remove these packs.*"));
+}
+
 TEST_F(ExportVerb, takes_the_ops_and_the_device_asked_for) {
   EXPECT_EQ(run_here({"export", "-o", out(), "demo", "--device", "Fictional"}).code, 0);
   const Outcome unknown = run_here({"export", "-o", out() + "2", "dmeo"});

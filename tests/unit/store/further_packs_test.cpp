@@ -192,7 +192,7 @@ TEST_F(FurtherPacks, name_the_problems_for_which_older_packs_keep_better_evidenc
 
 TEST_F(FurtherPacks, have_the_winners_of_the_sweep_that_tried_more_for_the_same_best_trial) {
   // Whichever hash is lower.
-  for (std::int64_t cols = 1; cols <= 8; ++cols) {
+  for (std::int64_t cols = 1; cols <= 5; ++cols) {
     const ProblemKey key = softmax_key(8, cols);
     const Trial trial = evidence(store_, onchip_config(4));
     put_best(store_, key, trial, 3);
@@ -209,7 +209,7 @@ TEST_F(FurtherPacks, have_the_winners_of_the_sweep_that_tried_more_for_the_same_
 TEST_F(FurtherPacks, name_the_problems_whose_evidence_ties_if_the_older_pack_keeps_its_winners) {
   // The hashes decide.
   std::set<bool> seen;
-  for (std::int64_t cols = 1; cols <= 16; ++cols) {
+  for (std::int64_t cols = 1; cols <= 10; ++cols) {
     fs::remove_all(packs_);
     tune(cols);
     (void)write();
