@@ -286,8 +286,8 @@ UPDATE main.interfaces SET sequence = -(SELECT place FROM interface_order o WHER
 WHERE intact AND id IN (SELECT id FROM interface_order);
 )sql";
 
-/// Lists as `news` the problems that a fold changes. `binary` is 1 if only a binary that serves nothing here may be new,
-/// `problem` is NULL for a model, ceiling or rate. A pin of a spec is news of one of its problems.
+/// Lists as `news` the problems that a fold changes. `binary` is 1 if only a trial's binary is new, `problem` is NULL
+/// for a model, ceiling or rate. A pin of a spec is news of one of its problems.
 constexpr const char* kWatch = R"sql(
 CREATE TEMP TABLE news (problem INTEGER, binary INTEGER);
 CREATE TEMP TRIGGER news_trial AFTER INSERT ON main.trials BEGIN INSERT INTO news VALUES (new.problem, 0); END;

@@ -44,9 +44,9 @@ struct WrittenPacks {
 };
 
 /// Writes the trials of the implementations that are in use or serve, under the newest interface of each op, into packs
-/// of at most `most` bytes in `folder`; each op's models into one, all ceilings and rates into another. Problems, models
-/// and ceilings of which a fold of the folder's packs would bring everything are left out. Several threads compress; the
-/// caller's calls `written` for each pack, in order. Throws CacheError before it writes if a pack of these ops cannot
+/// of at most `most` bytes in `folder`; each op's models into one, all ceilings and rates into another. Leaves out
+/// problems, models and ceilings that would add nothing to a fold of the folder's packs of these ops. Several threads
+/// compress; the caller's calls `written` for each pack, in order. Throws CacheError before it writes if a pack cannot
 /// be folded, and if a file cannot be written; packs that are complete stay.
 WrittenPacks write_packs(const Store& from, const std::filesystem::path& folder, const WinnerSelection& filter,
                          const std::function<void(const PackFile&)>& written, std::uintmax_t most = kMostPackBytes);

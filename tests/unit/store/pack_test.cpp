@@ -103,8 +103,8 @@ TEST_F(Packs, folded_again_change_nothing) {
 }
 
 TEST_F(Packs, give_the_same_content_in_every_order) {
-  // Winners that differ in evidence, that tie, and that two packs share; best trials that sweeps of 24, 22 and 21 configs
-  // share, beside one of 23; models, and devices' ceilings.
+  // Winners that differ in evidence, that tie, and that two packs share; best trials that sweeps of 24, 22 and 21
+  // configs share, beside one of 23; models, and devices' ceilings.
   const std::vector<fs::path> a = swept("a", 0.01, 4, 50), b = swept("b", 0.02, 8, 60), c = swept("c", 0.01, 2, 50),
                               d = swept("d", 0.005, 4, 70), e = swept("e", 0.001, 8, 80, 1),
                               f = swept("f", 0.01, 4, 50, 2), g = swept("g", 0.01, 4, 50, 3);
