@@ -105,6 +105,25 @@ class FolderPacks {
   std::mutex mutex_;
 };
 
+/// Those of the older packs, of the same parts as the new ones, that bring no row beside these.
+std::vector<fs::path> superseded_by(const std::vector<PackFile>& packs, const std::vector<fs::path>& older) {
+  std::vector<fs::path> superseded;
+  if (packs.empty() || older.empty()) return superseded;
+  const TemporaryFolder work("compare packs");
+  Store store(work.path() / "new.db");
+  Folding folding(store);
+  std::set<std::string> parts;
+  for (const PackFile& pack : packs) {
+    folding.fold(pack.path);
+    parts.insert(part_in_name(pack.path));
+  }
+  std::ranges::copy_if(older, std::back_inserter(superseded), [&](const fs::path& pack) {
+    return parts.contains(part_in_name(pack)) &&
+           !WholeFile::news(store, unpacked(pack), std::string(kHighestHash), work.path()).has_rows;
+  });
+  return superseded;
+}
+
 /// Writes the packs of one part. Writers of different parts may work at once.
 class PackWriter {
  public:
@@ -129,7 +148,6 @@ class PackWriter {
     write_all(whole);
     // The hash of a pack decides a tie.
     for (const PackFile& pack : done_.packs) done_.kept.merge(known_.news(unpacked(pack.path), pack.hash).kept);
-    find_superseded(whole.name);
   }
 
   [[nodiscard]] WrittenPacks done() && { return std::move(done_); }
@@ -173,18 +191,6 @@ class PackWriter {
 
   static bool is_empty(const Store::Counts& counts) {
     return counts.trials == 0 && counts.models == 0 && counts.devices == 0;
-  }
-
-  /// Lists the folder's packs of the part that bring no row beside those that were written now.
-  void find_superseded(const std::string& name) {
-    Store written(work_.path() / "written.db");
-    Folding folding(written);
-    for (const PackFile& pack : done_.packs) folding.fold(pack.path);
-    for (const fs::path& old : known_.files()) {
-      if (part_in_name(old) != name) continue;
-      const PackNews news = WholeFile::news(written, unpacked(old), std::string(kHighestHash), work_.path());
-      if (!news.has_rows) done_.superseded.push_back(old);
-    }
   }
 
   void keep(const std::string& name, const fs::path& packed, const Store::Counts& counts) {
@@ -289,8 +295,8 @@ WrittenPacks write_packs(const Store& from, const fs::path& folder, const Winner
     }
     done.had_some = done.had_some || part.had_some;
     done.kept.merge(part.kept);
-    std::ranges::move(part.superseded, std::back_inserter(done.superseded));
   }
+  done.superseded = superseded_by(done.packs, known.files());
   return done;
 }
 

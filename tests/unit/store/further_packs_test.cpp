@@ -170,6 +170,25 @@ TEST_F(FurtherPacks, replace_the_winners_of_a_problem_that_was_swept_again) {
   EXPECT_THAT(write().packs, IsEmpty());
 }
 
+TEST_F(FurtherPacks, replace_a_pack_whose_winner_is_of_another_implementation_now) {
+  tune(100);
+  const WrittenPacks first = write();
+  StoredImplementation streaming = onchip("impl-2");
+  streaming.recipe.name = "streaming";
+  const ProblemKey key = softmax_key(8, 100);
+  store_.put_implementation(key.interface_hash, streaming);
+  store_.put_trial(key, "impl-1", wrong_trial(onchip_config(32)));
+  Trial best = evidence(store_, {"streaming", {{"num_warps", 4}, {"static_dims", 0}}}, 0.005);
+  best.measured_at = 60;
+  store_.put_winners(key, MeasureMode::cold, {winner_of(store_.put_trial(key, "impl-2", best))});
+  const WrittenPacks further = write();
+  EXPECT_THAT(further.packs, SizeIs(2)) << "of either implementation";
+  EXPECT_THAT(further.superseded, ElementsAre(first.packs[0].path));
+  EXPECT_TRUE(brings_the_cache());
+  fs::remove(first.packs[0].path);
+  EXPECT_TRUE(brings_the_cache());
+}
+
 TEST_F(FurtherPacks, name_the_problems_for_which_older_packs_keep_better_evidence) {
   tune(100);
   const WrittenPacks first = write();
