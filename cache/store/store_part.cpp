@@ -135,7 +135,10 @@ FROM part_group g JOIN source.winners w ON w.problem = g.problem AND w.device = 
 WHERE w.intact ORDER BY w.problem, w.device, w.mode, w.role, w.position;
 INSERT INTO main.past_winners (problem, device, mode, role, trial)
 SELECT h.problem, h.device, h.mode, h.role, h.trial FROM part_group g JOIN source.past_winners h
-  ON h.problem = g.problem AND h.device = g.device AND h.mode = g.mode WHERE h.intact;
+  ON h.problem = g.problem AND h.device = g.device AND h.mode = g.mode WHERE h.intact
+  -- A fold takes out what is served again, too.
+  AND NOT EXISTS (SELECT 1 FROM source.winners w WHERE w.problem = h.problem AND w.device = h.device
+                  AND w.mode = h.mode AND w.role = h.role AND w.position = 0 AND w.trial = h.trial);
 INSERT INTO main.spares (problem, device, mode, spec, config, build)
 SELECT problem, device, mode, spec, config, build FROM source.spares
 WHERE intact AND id IN (SELECT id FROM part_spare) ORDER BY id;

@@ -5,13 +5,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <iterator>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "cache/base/content_hash.hpp"
+#include "cache/store/pack/frame_file.hpp"
 #include "cache/store/pack/pack.hpp"
 #include "cache/store/whole_file.hpp"
 #include "tests/unit/store/import_fixture.hpp"
@@ -42,6 +46,13 @@ class FurtherPacks : public testing::Test {
     lost.measured_at = at;
     store_.put_trial(key, "impl-1", lost);
     put_spare(store_, key, onchip_config(2, 0));
+  }
+  static void put_build(Store& store, const std::string& key, const std::vector<std::byte>& binary) {
+    Build build;
+    build.key = key;
+    build.ok = true;
+    build.arch = "sm_90a";
+    store.put_build(build, binary);
   }
   [[nodiscard]] WrittenPacks write(const WinnerSelection& filter = {}) const {
     return write_packs(store_, packs_, filter, {});
@@ -145,8 +156,65 @@ TEST_F(FurtherPacks, have_a_problem_that_gained_a_failed_trial_a_spare_or_a_pin)
   packs = write().packs;
   ASSERT_THAT(packs, SizeIs(1));
   EXPECT_THAT(problems_of(folded({packs[0].path})), SizeIs(1));
+  ban.pin.kind = PinKind::free;
+  ban.pin.since = 60;
+  store_.put_pin(ban);
+  EXPECT_THAT(write().packs, SizeIs(1));
   EXPECT_TRUE(brings_the_cache());
   EXPECT_THAT(write().packs, IsEmpty());
+}
+
+TEST_F(FurtherPacks, have_a_trial_again_that_has_its_build_since_a_spare_has_it) {
+  tune(100);
+  tune(200);
+  Trial lost = evidence(store_, onchip_config(8, 0));
+  lost.timing->median_ns = 3000;
+  store_.put_trial(softmax_key(8, 100), "impl-1", lost);
+  (void)write();
+  store_.put_spare(softmax_key(8, 200), MeasureMode::cold, {"impl-1", onchip_config(8, 0)}, lost.build_key);
+  const WrittenPacks further = write();
+  ASSERT_THAT(further.packs, SizeIs(1));
+  EXPECT_THAT(problems_of(folded({further.packs[0].path})), SizeIs(2));
+  EXPECT_TRUE(brings_the_cache());
+}
+
+TEST_F(FurtherPacks, have_a_problem_whose_spare_has_the_build_that_a_fold_prefers) {
+  tune(100);
+  (void)write();
+  put_build(store_, "a build", kBinary);
+  store_.put_spare(softmax_key(8, 100), MeasureMode::cold, {"impl-1", onchip_config(2, 0)}, "a build");
+  EXPECT_THAT(write().packs, SizeIs(1));
+  EXPECT_TRUE(brings_the_cache());
+}
+
+TEST_F(FurtherPacks, have_a_problem_that_was_served_otherwise_for_a_while) {
+  tune(100);
+  const ProblemKey key = softmax_key(8, 100);
+  const std::int64_t best = store_.winners(key, MeasureMode::cold).at(0).trial.id;
+  const std::int64_t other = store_.put_trial(key, "impl-1", evidence(store_, onchip_config(8)));
+  (void)write();
+  store_.put_winners(key, MeasureMode::cold, {winner_of(other), winner_of(best, WinnerRole::dynamic)});
+  store_.put_winners(key, MeasureMode::cold, {winner_of(best), winner_of(best, WinnerRole::dynamic)});
+  EXPECT_THAT(write().packs, SizeIs(1));
+  EXPECT_TRUE(brings_the_cache());
+  EXPECT_THAT(write().packs, IsEmpty());
+}
+
+TEST_F(FurtherPacks, have_the_problem_of_a_build_whose_binary_a_fold_prefers) {
+  // Compilers need not make the same binary twice. That of the lower hash serves.
+  const ProblemKey key = softmax_key(8, 100);
+  const Trial trial = evidence(store_, onchip_config(4));
+  put_best(store_, key, trial);
+  Store other = prepared_store(folder_ / "other.db");
+  const std::vector<std::byte> bytes(5000, std::byte{43});
+  put_build(other, trial.build_key, bytes);
+  put_best(other, key, trial);
+  const bool is_lower = content_hash(std::span(bytes)) < content_hash(std::span(kBinary));
+  const Store& preferred = is_lower ? other : store_;
+  (void)write_packs(is_lower ? store_ : other, packs_, {}, {});
+  EXPECT_THAT(write_packs(preferred, packs_, {}, {}).packs, SizeIs(1));
+  EXPECT_THAT(write_packs(preferred, packs_, {}, {}).packs, IsEmpty());
+  EXPECT_THAT(write_packs(is_lower ? store_ : other, packs_, {}, {}).packs, IsEmpty());
 }
 
 TEST_F(FurtherPacks, replace_the_winners_of_a_problem_that_was_swept_again) {
@@ -258,12 +326,30 @@ TEST_F(FurtherPacks, have_models_and_ceilings_that_are_new) {
   further = write();
   ASSERT_THAT(further.packs, SizeIs(1));
   EXPECT_THAT(further.packs[0].path.filename().string(), StartsWith("devices-"));
+  store_.put_compute_rate(h200().fingerprint(), {9e14, "config", "GPU-1", 70});
+  EXPECT_THAT(write().packs, SizeIs(1));
   EXPECT_TRUE(brings_the_cache());
   // A model of fewer shapes does not replace one of more.
   store_.put_loss_model(key, MeasureMode::cold, model_of_warps(4, 18), 80);
   further = write();
   EXPECT_THAT(further.packs, IsEmpty());
   EXPECT_THAT(further.kept, ElementsAre(Pair(key.problem.spec.text(), "softmax-models")));
+}
+
+TEST_F(FurtherPacks, are_compared_with_a_cache_that_stays_as_it_was) {
+  tune(100);
+  const WrittenPacks first = write();
+  Store known = folded(files());
+  const std::string digest = WholeFile::digest(known);
+  tune(200);
+  const PackFile further = write().packs.at(0);
+  for (int turn = 0; turn < 2; ++turn) {
+    const PackNews news = WholeFile::news(known, unpacked(further.path), further.hash, folder_ / "");
+    EXPECT_THAT(news.problems, ElementsAre(softmax_problem(8, 200).key()));
+    EXPECT_TRUE(news.has_rows);
+  }
+  EXPECT_FALSE(WholeFile::news(known, unpacked(first.packs[0].path), first.packs[0].hash, folder_ / "").has_rows);
+  EXPECT_EQ(WholeFile::digest(known), digest);
 }
 
 TEST_F(FurtherPacks, read_the_packs_of_the_ops_asked_for_alone) {
