@@ -37,11 +37,14 @@ std::vector<float> cuts_of(std::vector<float> values) {
   return cuts;
 }
 
-/// Sums over a leaf's rows in one bin of a feature.
+/// Sums over a leaf's rows in one bin of a feature, as a vector that one instruction adds. The number of rows is exact
+/// up to 2^24.
 struct Bin {
-  float gradient = 0;
-  float weight = 0;
-  std::uint32_t rows = 0;
+  [[gnu::vector_size(4 * sizeof(float))]] float sums = {};
+
+  [[nodiscard]] double gradient() const { return double{sums[0]}; }
+  [[nodiscard]] double weight() const { return double{sums[1]}; }
+  [[nodiscard]] std::size_t rows() const { return static_cast<std::size_t>(sums[2]); }
 };
 
 struct Split {
@@ -59,15 +62,19 @@ class Trees {
       std::vector<float> column;
       for (std::size_t i = 0; i < rows_.count(); ++i) column.push_back(rows_.values[i * rows_.features + f]);
       contents_.cuts.push_back(cuts_of(std::move(column)));
-      if (!contents_.cuts.back().empty()) varying_.push_back(f);
+      if (contents_.cuts.back().empty()) continue;
+      varying_.push_back(f);
+      first_bin_.push_back(first_bin_.back() + contents_.cuts.back().size() + 1);
     }
     bins_.resize(rows_.count() * varying_.size());
+    columns_.resize(bins_.size());
     for (std::size_t i = 0; i < rows_.count(); ++i) {
       for (std::size_t v = 0; v < varying_.size(); ++v) {
         const std::vector<float>& cuts = contents_.cuts[varying_[v]];
         const float value = rows_.values[i * rows_.features + varying_[v]];
-        bins_[i * varying_.size() + v] =
-            static_cast<std::uint8_t>(std::ranges::upper_bound(cuts, value) - cuts.begin());
+        const auto bin = static_cast<std::size_t>(std::ranges::upper_bound(cuts, value) - cuts.begin());
+        bins_[i * varying_.size() + v] = static_cast<std::uint16_t>(first_bin_[v] + bin);
+        columns_[v * rows_.count() + i] = static_cast<std::uint8_t>(bin);
       }
     }
   }
@@ -105,7 +112,7 @@ class Trees {
     double value = 0;
   };
 
-  std::span<const std::uint8_t> bins_of(std::size_t row) const {
+  std::span<const std::uint16_t> bins_of(std::size_t row) const {
     return {bins_.data() + row * varying_.size(), varying_.size()};
   }
 
@@ -116,19 +123,13 @@ class Trees {
       histogram = std::move(unused_.back());
       unused_.pop_back();
     }
-    histogram.assign(varying_.size() * kBins, Bin());
+    histogram.assign(first_bin_.back(), Bin());
     for (std::size_t i = leaf.begin; i < leaf.end; ++i) {
       const std::size_t row = order_[i];
       if (part_[row] == out_) continue;
-      const float weight = rows_.weights[row], gradient = weight * rest_[row];
-      const std::uint8_t* const bins = bins_.data() + row * varying_.size();
-      Bin* of_feature = histogram.data();
-      for (std::size_t v = 0; v < varying_.size(); ++v, of_feature += kBins) {
-        Bin& bin = of_feature[bins[v]];
-        bin.gradient += gradient;
-        bin.weight += weight;
-        ++bin.rows;
-      }
+      const float weight = rows_.weights[row];
+      const Bin one{{weight * rest_[row], weight, 1}};
+      for (const std::uint16_t bin : bins_of(row)) histogram[bin].sums += one.sums;
     }
     return histogram;
   }
@@ -137,10 +138,10 @@ class Trees {
   void judge(Leaf& leaf) const {
     leaf.gradient = leaf.weight = 0;
     std::size_t rows = 0;
-    for (std::size_t bin = 0; bin < kBins; ++bin) {
-      leaf.gradient += double{leaf.histogram[bin].gradient};
-      leaf.weight += double{leaf.histogram[bin].weight};
-      rows += leaf.histogram[bin].rows;
+    for (std::size_t bin = 0; bin < first_bin_[1]; ++bin) {
+      leaf.gradient += leaf.histogram[bin].gradient();
+      leaf.weight += leaf.histogram[bin].weight();
+      rows += leaf.histogram[bin].rows();
     }
     leaf.best = {};
     if (rows < 2 * settings_.rows || leaf.weight <= 0) return;
@@ -149,13 +150,13 @@ class Trees {
     };
     const double whole = explained(leaf.gradient, leaf.weight);
     for (std::size_t v = 0; v < varying_.size(); ++v) {
-      const Bin* const bins = leaf.histogram.data() + v * kBins;
+      const Bin* const bins = leaf.histogram.data() + first_bin_[v];
       double gradient = 0, weight = 0;
       std::size_t below = 0;
       for (std::size_t cut = 0; cut < contents_.cuts[varying_[v]].size(); ++cut) {
-        gradient += double{bins[cut].gradient};
-        weight += double{bins[cut].weight};
-        below += bins[cut].rows;
+        gradient += bins[cut].gradient();
+        weight += bins[cut].weight();
+        below += bins[cut].rows();
         if (below < settings_.rows) continue;
         if (rows - below < settings_.rows) break;
         const double other = leaf.gradient - gradient, other_weight = leaf.weight - weight;
@@ -193,13 +194,21 @@ class Trees {
 
   void split(std::vector<Leaf>& leaves, std::size_t at) {
     const Split best = leaves[at].best;
-    const auto begin = order_.begin() + static_cast<std::ptrdiff_t>(leaves[at].begin);
-    const auto end = order_.begin() + static_cast<std::ptrdiff_t>(leaves[at].end);
-    const auto middle =
-        std::stable_partition(begin, end, [&](std::uint32_t row) { return bins_of(row)[best.feature] <= best.cut; });
+    // As std::stable_partition, without branches, which a processor cannot foretell here.
+    moved_.resize(order_.size());
+    std::uint32_t *low_end = order_.data() + leaves[at].begin, *moved_end = moved_.data();
+    const std::uint8_t* const column = columns_.data() + best.feature * rows_.count();
+    for (std::size_t i = leaves[at].begin; i < leaves[at].end; ++i) {
+      const std::uint32_t row = order_[i];
+      const bool is_low = column[row] <= best.cut;
+      *low_end = *moved_end = row;
+      low_end += is_low ? 1 : 0;
+      moved_end += is_low ? 0 : 1;
+    }
+    std::copy(moved_.data(), moved_end, low_end);
     Leaf low, high;
     low.begin = leaves[at].begin;
-    low.end = high.begin = static_cast<std::size_t>(middle - order_.begin());
+    low.end = high.begin = static_cast<std::size_t>(low_end - order_.data());
     high.end = leaves[at].end;
     // The greater half's histogram is the parent's less the smaller's.
     const bool is_low_smaller = low.end - low.begin <= high.end - high.begin;
@@ -207,11 +216,7 @@ class Trees {
     Leaf& greater = is_low_smaller ? high : low;
     smaller.histogram = histogram_of(smaller);
     greater.histogram = std::move(leaves[at].histogram);
-    for (std::size_t i = 0; i < greater.histogram.size(); ++i) {
-      greater.histogram[i].gradient -= smaller.histogram[i].gradient;
-      greater.histogram[i].weight -= smaller.histogram[i].weight;
-      greater.histogram[i].rows -= smaller.histogram[i].rows;
-    }
+    for (std::size_t i = 0; i < greater.histogram.size(); ++i) greater.histogram[i].sums -= smaller.histogram[i].sums;
     judge(low);
     judge(high);
     leaves[at].parts = std::pair(leaves.size(), leaves.size() + 1);
@@ -256,16 +261,18 @@ class Trees {
   const BoostingRows& rows_;
   const BoostingSettings& settings_;
   LossModel::Contents& contents_;
-  /// The features that vary, and their bins, row by row.
-  std::vector<std::size_t> varying_;
-  std::vector<std::uint8_t> bins_;
+  /// The features that vary, and each one's first bin in a histogram; the last entry is the number of bins.
+  std::vector<std::size_t> varying_, first_bin_{0};
+  /// Each row's bins, as indices of a histogram, row by row; and as numbers within a feature, feature by feature.
+  std::vector<std::uint16_t> bins_;
+  std::vector<std::uint8_t> columns_;
   /// Each row's residual after the trees so far.
   std::vector<float> rest_;
   /// Each row's part of the groups, and the part that the current tree leaves out. Left-out residuals are updated, too.
   std::vector<std::size_t> part_;
   std::size_t out_ = 0;
-  /// All rows; each leaf's are contiguous.
-  std::vector<std::uint32_t> order_;
+  /// All rows; each leaf's are contiguous. The rows that a split moves behind its others.
+  std::vector<std::uint32_t> order_, moved_;
   std::vector<std::vector<Leaf>> trees_;
   std::vector<std::vector<Bin>> unused_;
 };
