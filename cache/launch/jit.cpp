@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "cache/base/error.hpp"
+#include "cache/base/own_file.hpp"
 #include "cache/base/version.hpp"
-#include "cache/launch/own_file.hpp"
 #include "cache/launch/own_thread.hpp"
 #include "cache/store/codecs.hpp"
 

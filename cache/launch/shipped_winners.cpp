@@ -6,7 +6,7 @@
 #include <system_error>
 #include <vector>
 
-#include "cache/launch/own_file.hpp"
+#include "cache/base/own_file.hpp"
 
 namespace tilewright::launch {
 namespace {

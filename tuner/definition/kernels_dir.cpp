@@ -2,6 +2,7 @@
 #include "tuner/definition/kernels_dir.hpp"
 
 #include "cache/base/error.hpp"
+#include "cache/base/own_file.hpp"
 
 #include <fmt/format.h>
 
@@ -16,7 +17,7 @@ namespace fs = std::filesystem;
 
 /// Libraries may lie one folder deeper than programs (lib/x86_64-linux-gnu).
 fs::path beside(const fs::path& file) {
-  const fs::path above = fs::absolute(file).parent_path().parent_path();
+  const fs::path above = file.parent_path().parent_path();
   const fs::path relative = fs::path("share") / "tilewright" / "kernels";
   std::error_code missing;
   return fs::is_directory(above / relative, missing) || !fs::is_directory(above.parent_path() / relative, missing)
@@ -26,12 +27,10 @@ fs::path beside(const fs::path& file) {
 
 }  // namespace
 
-fs::path kernels_dir() { return kernels_dir_beside(fs::read_symlink("/proc/self/exe")); }
-
-fs::path kernels_dir_beside(const fs::path& file) {
+fs::path kernels_dir() {
   const char* chosen = std::getenv("TILEWRIGHT_KERNELS_DIR");
   const bool from_environment = chosen != nullptr && *chosen != '\0';
-  const fs::path place = from_environment ? fs::path(chosen) : beside(file);
+  const fs::path place = from_environment ? fs::path(chosen) : beside(own_file());
   // Links are resolved once, here: paths in compile logs are then those of the edited files.
   std::error_code missing;
   fs::path found = fs::canonical(place, missing);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // libtilewright-jit.so: compiles a config for a problem inside an application (cache/launch/jit_abi.hpp).
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <exception>
@@ -37,17 +36,6 @@ std::vector<std::filesystem::path> folders_of(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return folders;
-}
-
-/// The file that contains this code.
-std::filesystem::path this_library() {
-  Dl_info info{};
-  if (::dladdr(reinterpret_cast<const void*>(&this_library), &info) == 0 || info.dli_fname == nullptr) {
-    throw Error(
-        "looking for the built-in ops: the loader does not know where libtilewright-jit.so is; set "
-        "TILEWRIGHT_KERNELS_DIR to the folder that holds them");
-  }
-  return info.dli_fname;
 }
 
 /// NVRTC and the requested definitions, opened once per process. Guarded by turn().
@@ -103,7 +91,7 @@ class Workshop {
 
   Catalogue& catalogue_of(const std::string& ops) {
     std::unique_ptr<Catalogue>& catalogue = catalogues_[ops];
-    if (!catalogue) catalogue = std::make_unique<Catalogue>(folders_of(ops), kernels_dir_beside(this_library()));
+    if (!catalogue) catalogue = std::make_unique<Catalogue>(folders_of(ops), kernels_dir());
     return *catalogue;
   }
 
