@@ -77,6 +77,29 @@ TEST_F(QueryVerb, places_a_winner_under_the_measured_ceiling_as_tables_and_the_e
   }
 }
 
+TEST_F(QueryVerb, and_show_answer_from_the_cache_beside_a_definition_that_is_not_toml) {
+  std::filesystem::create_directories(folder / "ops" / "demo");
+  const std::string file = (folder / "ops" / "demo" / "demo.toml").string();
+  std::ofstream(file) << "[op]\nname = = 1\n";
+  for (const char* verb : {"query", "show"}) {
+    const auto ask = [&](const std::string& dtype) {
+      return run({verb, "demo", "rows=2", "cols=64", "dtype=" + dtype, "--ops", (folder / "ops").string(), "--cache",
+                  cache(), "--format", "json"});
+    };
+    const Outcome served = ask("f32");
+    EXPECT_EQ(served.code, 0) << served.err;
+    EXPECT_EQ(nlohmann::json::parse(served.out, nullptr, false)["rows"][0]["match"], "exact, fresh, same device");
+    EXPECT_TRUE(contains(served.err, "the definition of demo cannot be read, so that stale winners pass for fresh"))
+        << served.err;
+    EXPECT_TRUE(contains(served.err, file + ":2:8: not TOML")) << served.err;
+    // Without a winner the definition's mistake is the answer.
+    const Outcome unserved = ask("bf16");
+    EXPECT_EQ(unserved.code, 2) << unserved.out;
+    EXPECT_EQ(unserved.out, "");
+    EXPECT_TRUE(contains(unserved.err, "tilewright: " + file + ":2:8: not TOML")) << unserved.err;
+  }
+}
+
 TEST_F(QueryVerb, of_the_nearest_tells_the_bytes_of_what_was_measured) {
   use_swept_cache();
   const std::vector<std::string> asked{"shift", "rows=2", "cols=33"};

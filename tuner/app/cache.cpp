@@ -88,11 +88,9 @@ Table table_by_op(const CacheInfo& info) {
 std::vector<std::string> implementations_here(const Store& store, const Place& place) {
   std::vector<std::string> hashes;
   for (const std::string& op : store.ops()) {
-    try {
-      const std::vector<std::string> found = current_implementations(op, place);
-      hashes.insert(hashes.end(), found.begin(), found.end());
-    } catch (const DefinitionError&) {  // The op's last tried implementation stays all the same.
-    }
+    // Of an op without hashes the last tried implementation stays all the same.
+    const std::vector<std::string> found = current_implementations(op, place);
+    hashes.insert(hashes.end(), found.begin(), found.end());
   }
   return hashes;
 }

@@ -15,6 +15,8 @@ namespace tilewright::app {
 std::vector<std::string> current_implementations(const std::string& op, const Place& place) {
   try {
     return open_catalogue(place).hashes(op);
+  } catch (const DefinitionError&) {
+    return {};
   } catch (const UsageError&) {
     throw;
   } catch (const Error&) {
@@ -24,17 +26,6 @@ std::vector<std::string> current_implementations(const std::string& op, const Pl
 
 Freshness freshness_here(const WinnerRow& row, const std::vector<std::string>& current_implementations) {
   return freshness_of(row, {}, current_implementations);
-}
-
-Roofline roofline_of(const Store& store, const WinnerRow& row, const Place& place) {
-  try {
-    Catalogue catalogue = open_catalogue(place);
-    Ceilings ceilings(store);
-    return tilewright::roofline_of(ceilings, &catalogue.find(row.problem.spec.op), row.interface_hash, row.problem,
-                                   row.device.fingerprint(), row.mode);
-  } catch (const Error&) {
-    return {};  // As above; also, a cache may have ops without a definition here.
-  }
 }
 
 Lookup look_up(const Store& store, const OpInterface& interface, const Problem& problem, const DeviceFacts& device,

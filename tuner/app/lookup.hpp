@@ -8,7 +8,6 @@
 #include "cache/serve/expectation.hpp"
 #include "cache/serve/match.hpp"
 #include "cache/store/store.hpp"
-#include "tuner/analysis/roofline.hpp"
 #include "tuner/app/place.hpp"
 
 /// Looks up the config that a cache serves for a problem, with the launch library's own rule (cache/serve/choose.hpp),
@@ -28,16 +27,12 @@ struct Lookup {
   std::optional<Expectation> expected{};
 };
 
-/// Hashes of the op's current implementations; empty if its definition is not on this machine. Throws UsageError if a
-/// path of ops is not a folder, or the definition is not TOML.
+/// Hashes of the op's current implementations; empty if its definition is not on this machine or is not TOML. Throws
+/// UsageError if a path of ops is not a folder.
 [[nodiscard]] std::vector<std::string> current_implementations(const std::string& op, const Place& place);
 
 /// The freshness by the op's sources alone: opens neither driver nor compiler.
 [[nodiscard]] Freshness freshness_here(const WinnerRow& row, const std::vector<std::string>& current_implementations);
-
-/// The winner's time against the ceilings of its device. Empty if the op's definition is not on this machine or cannot
-/// be read.
-[[nodiscard]] Roofline roofline_of(const Store& store, const WinnerRow& row, const Place& place);
 
 /// Throws UsageError if the problem itself exceeds 2^63 bytes.
 [[nodiscard]] Lookup look_up(const Store& store, const OpInterface& interface, const Problem& problem,

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/app/open_place.hpp"
 
+#include <fmt/format.h>
+
+#include <utility>
+
 #include "cache/base/error.hpp"
 
 namespace tilewright::app {
@@ -35,12 +39,22 @@ const std::vector<std::string>& OpenPlace::implementations(const std::string& op
   } else if (Catalogue* const found = catalogue()) {
     try {
       hashes = found->hashes(op);
+    } catch (const DefinitionError& error) {
+      mistakes_.emplace(op, error);
     } catch (const UsageError&) {
       throw;
     } catch (const Error&) {  // As above.
     }
   }
   return implementations_.emplace(op, std::move(hashes)).first->second;
+}
+
+std::string OpenPlace::warning(const std::string& op, bool is_served) const {
+  const auto found = mistakes_.find(op);
+  if (found == mistakes_.end()) return {};
+  if (!is_served) throw found->second;
+  return fmt::format("tilewright: the definition of {} cannot be read, so that stale winners pass for fresh: {}", op,
+                     found->second.what());
 }
 
 Roofline OpenPlace::roofline(const WinnerRow& row) {

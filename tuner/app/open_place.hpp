@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cache/base/error.hpp"
 #include "tuner/analysis/roofline.hpp"
 #include "tuner/app/place.hpp"
 
@@ -29,7 +30,11 @@ class OpenPlace {
   [[nodiscard]] const OpDefinition* definition(const std::string& op);
   /// Hashes of the op's implementations, see app::current_implementations().
   [[nodiscard]] const std::vector<std::string>& implementations(const std::string& op);
-  /// See app::roofline_of().
+  /// Tells that the op's definition is not TOML, if implementations() found so; else empty. Throws the DefinitionError
+  /// instead if no stored config serves: then the definition is what the user needs.
+  [[nodiscard]] std::string warning(const std::string& op, bool is_served) const;
+  /// The winner's time against the ceilings of its device. Empty if the op's definition is not on this machine or
+  /// cannot be read.
   [[nodiscard]] Roofline roofline(const WinnerRow& row);
 
  private:
@@ -43,6 +48,7 @@ class OpenPlace {
   bool looked_ = false;
   std::optional<Catalogue> catalogue_;
   std::map<std::string, std::vector<std::string>> implementations_;
+  std::map<std::string, DefinitionError> mistakes_;
 };
 
 }  // namespace tilewright::app

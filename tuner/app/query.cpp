@@ -101,6 +101,7 @@ QueryResult query(OpenPlace& open, const ProblemWords& words, const std::string&
     for (const std::string& each : found.decisions) result.decisions.push_back(fmt::format("{}: {}", asked, each));
     if (!found.unread.empty()) result.unread.push_back(fmt::format("{}: passed over: {}", asked, found.unread));
   }
+  result.warning = open.warning(words.op, result.is_served());
   return result;
 }
 

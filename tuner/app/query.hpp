@@ -30,12 +30,15 @@ struct QueryResult {
   std::vector<std::string> unread;
   /// Pins and bans by device, with their reasons.
   std::vector<std::string> decisions;
+  /// See OpenPlace::warning().
+  std::string warning{};
 
   /// Whether some device serves the problem.
   [[nodiscard]] bool is_served() const;
 };
 
-/// Throws UsageError for a problem that the op does not have, CacheError if the cache cannot be read.
+/// Throws UsageError for a problem that the op does not have, CacheError if the cache cannot be read, DefinitionError
+/// if nothing serves and the op's definition is not TOML.
 [[nodiscard]] QueryResult query(const QueryRequest& request);
 /// The same for an open place, for frequent queries.
 [[nodiscard]] QueryResult query(OpenPlace& open, const ProblemWords& words, const std::string& device);

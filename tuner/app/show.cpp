@@ -161,10 +161,11 @@ Table table_of(const ShownConfig& shown, const Place& place) {
 }
 
 Evidence show_winner(const QueryRequest& request) {
-  const Store store = open_to_read(request.place);
+  OpenPlace open(request.place);
+  const Store& store = open.store();
   const OpInterface interface = interface_of(request.problem.op, store, request.place);
   const Problem problem = to_problem(request.problem, interface);
-  const std::vector<std::string> current = current_implementations(request.problem.op, request.place);
+  const std::vector<std::string>& current = open.implementations(request.problem.op);
   std::vector<ServedLine> lines;
   std::vector<std::string> decisions;
   std::string obstacles;
@@ -173,19 +174,20 @@ Evidence show_winner(const QueryRequest& request) {
     if (!found.unread.empty()) throw CacheError(found.unread);
     if (found.served.row) {
       const Store::WinnerRow& row = *found.served.row;
-      const Roofline roofline = row.winner.trial.timing ? roofline_of(store, row, request.place) : Roofline{};
+      const Roofline roofline = row.winner.trial.timing ? open.roofline(row) : Roofline{};
       lines.push_back({device.fingerprint(), std::move(found.served), roofline});
       decisions.push_back(fmt::format("{}", fmt::join(found.decisions, "\n  ")));
     }
     if (!found.obstacle.empty()) obstacles += fmt::format("\n{}: {}", device.fingerprint(), found.obstacle);
   }
+  std::string warning = open.warning(request.problem.op, !lines.empty());
   if (lines.empty() && !obstacles.empty()) {
     throw Error(fmt::format("no config of the cache can serve {}{}", problem.key(), obstacles));
   }
   if (lines.empty()) {
     throw Error(fmt::format("nothing is known for {}; tune it: tilewright sweep \"{}\"", problem.key(), problem.key()));
   }
-  Evidence evidence{evidence_records(store, problem, lines), {}};
+  Evidence evidence{evidence_records(store, problem, lines), {}, std::move(warning)};
   for (std::size_t i = 0; i < lines.size(); ++i) {
     std::string& text = evidence.texts.emplace_back(evidence_text(store, problem, lines[i]));
     if (decisions[i].empty()) continue;

@@ -49,9 +49,11 @@ struct Evidence {
   Table records;
   /// The same for people, by device.
   std::vector<std::string> texts;
+  /// See OpenPlace::warning().
+  std::string warning{};
 };
 /// Throws Error if nothing serves, CacheError also if a part of the cache could not be read: the evidence of a fallback
-/// would pass for the winner's.
+/// would pass for the winner's. Throws DefinitionError as query() does.
 [[nodiscard]] Evidence show_winner(const QueryRequest& request);
 
 /// The configs that served a problem over time, one row each, by device, mode and role, the latest first. Throws Error
