@@ -12,6 +12,7 @@
 
 #include "cache/store/pack_part.hpp"
 #include "cache/store/renumber.hpp"
+#include "cache/store/sqlite/transaction.hpp"
 #include "cache/store/store_impl.hpp"
 #include "cache/store/stored_binaries.hpp"
 #include "cache/store/whole_file.hpp"
@@ -222,7 +223,9 @@ void WholeFile::take_part(Store& store, const std::filesystem::path& from, const
     // to it. The reader of the pack checks all references.
     database.handle().exec("PRAGMA foreign_keys = OFF");
   });
-  impl.writing(kDoing, [&] {
+  impl.reading(kDoing, [&] {
+    // Without BEGIN IMMEDIATE, which would lock the source for all who take other parts.
+    Transaction transaction(database.handle(), Transaction::Kind::read);
     database.handle().exec(
         "CREATE TEMP TABLE part_problem (id INTEGER PRIMARY KEY); "
         "CREATE TEMP TABLE part_implementation (id INTEGER PRIMARY KEY); "
@@ -237,6 +240,7 @@ void WholeFile::take_part(Store& store, const std::filesystem::path& from, const
     copy_binaries(database);
     database.handle().exec(kCopyTrials);
     renumber(database);
+    transaction.commit();
   });
   database.handle().exec("DETACH source");
 }

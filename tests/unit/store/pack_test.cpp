@@ -7,6 +7,7 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -68,6 +69,19 @@ class Packs : public testing::Test {
   const TemporaryFolder folder_{};
   const ProblemKey key_ = softmax_key(8, 100);
 };
+
+TEST_F(Packs, take_their_parts_from_a_cache_that_another_writer_has_locked) {
+  const fs::path from = folder_ / "from.db";
+  Store source = prepared_store(from);
+  put_best(source, key_, evidence(source, onchip_config(4), 0.01));
+  const auto parts = WholeFile::parts_of(source, "softmax");
+  ASSERT_THAT(parts, SizeIs(1));
+  OtherProgram other(from);
+  other.exec("BEGIN IMMEDIATE");
+  Store part(folder_ / "part.db", {.busy_timeout = std::chrono::milliseconds(1)});
+  WholeFile::take_part(part, from, parts.front().second);
+  EXPECT_EQ(part.counts().winners, source.counts().winners);
+}
 
 TEST_F(Packs, bring_every_trial_with_its_rounds_winners_spares_models_and_binaries) {
   const std::vector<fs::path> packs = swept("a", 0.01, 4, 50);
