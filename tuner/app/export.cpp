@@ -133,7 +133,7 @@ std::vector<std::string> notes_of(const WrittenPacks& written, const fs::path& f
     std::vector<std::string> names;
     for (const fs::path& pack : written.superseded) names.push_back(pack.filename().string());
     notes.push_back(fmt::format("The new packs have all rows of {}, which can be removed: {}.",
-                                counted(names.size(), "older pack"), some_of(names)));
+                                counted(names.size(), "older pack"), fmt::join(names, ", ")));
   }
   if (!written.kept.empty()) {
     std::vector<std::string> problems;
