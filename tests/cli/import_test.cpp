@@ -173,9 +173,9 @@ TEST_F(ImportVerb, takes_the_winners_that_are_shipped) {
     EXPECT_TRUE(pack.path().stem().string().ends_with(sha256_of(pack.path()))) << pack.path();
     bytes += pack.file_size();
   }
-  EXPECT_LT(bytes, 62'000'000U);
+  EXPECT_LT(bytes, 73'000'000U);
   const Store folded(TILEWRIGHT_SHIPPED_WINNERS, {.access = StoreAccess::read});
-  EXPECT_LT(fs::file_size(folded.path()), 245'000'000U);
+  EXPECT_LT(fs::file_size(folded.path()), 268'000'000U);
   const auto json = json_here({"import", shipped.string()});
   EXPECT_GE(json["rows"].size(), 13U);
   EXPECT_EQ(counts().models, folded.counts().models);
@@ -211,7 +211,8 @@ TEST_F(ImportVerb, ships_no_share_above_102_percent_and_ceilings_that_hold) {
     }
   }
   EXPECT_GT(placed, 4000U);
-  EXPECT_LE(outrun, placed / 330) << "copies that a kernel outran: the ceiling is a mistake";
+  // GPUs of one model differ by some percent, and not each that timed a kernel has timed copies.
+  EXPECT_LE(outrun, placed / 250) << "copies that a kernel outran: the ceiling is a mistake";
 }
 
 TEST_F(ImportVerb, ships_what_serves_an_untuned_shape_as_its_page_shows) {
