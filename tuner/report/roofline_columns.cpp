@@ -34,15 +34,6 @@ std::vector<Source<Placed>> rate_sources() {
        [](const Placed& placed) { return cell_of(giga_per_second(placed, placed.roofline->bytes)); }},
       {column("gflop_per_s", "GFLOP/s", Unit::rate, Shown::programs),
        [](const Placed& placed) { return cell_of(giga_per_second(placed, placed.roofline->flops)); }},
-      {spare_column("memory_gb_per_s", "GB/s", Unit::rate, Shown::people),
-       [](const Placed& placed) {
-         return computes(placed) ? Cell() : cell_of(giga_per_second(placed, placed.roofline->bytes));
-       }},
-      {spare_column("compute_tflop_per_s", "TFLOP/s", Unit::rate, Shown::people),
-       [](const Placed& placed) {
-         const auto rate = giga_per_second(placed, placed.roofline->flops);
-         return computes(placed) && rate ? Cell(*rate / 1e3) : Cell();
-       }},
       {data_column("ceiling_ns"),
        [](const Placed& placed) {
          const auto& ceiling = placed.roofline->ceiling;
@@ -69,6 +60,16 @@ std::vector<Source<Placed>> rate_sources() {
        [](const Placed& placed) { return cell_of(share_of_memory(*placed.roofline, median(placed))); }},
       {data_column("share_of_compute_ceiling"),
        [](const Placed& placed) { return cell_of(share_of_compute(*placed.roofline, median(placed))); }},
+      // Behind the share, which is the last of these to give way on a narrow page.
+      {spare_column("memory_gb_per_s", "GB/s", Unit::rate, Shown::people),
+       [](const Placed& placed) {
+         return computes(placed) ? Cell() : cell_of(giga_per_second(placed, placed.roofline->bytes));
+       }},
+      {spare_column("compute_tflop_per_s", "TFLOP/s", Unit::rate, Shown::people),
+       [](const Placed& placed) {
+         const auto rate = giga_per_second(placed, placed.roofline->flops);
+         return computes(placed) && rate ? Cell(*rate / 1e3) : Cell();
+       }},
   };
 }
 
