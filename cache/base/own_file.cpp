@@ -7,6 +7,7 @@
 #include <ios>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 namespace tilewright {
 
@@ -21,7 +22,13 @@ std::filesystem::path own_file() {
     std::uintptr_t end = 0;
     char dash = 0;
     range >> std::hex >> begin >> dash >> end;
-    if (begin <= own && own < end) return line.substr(std::min(line.find('/'), line.size()));
+    if (own < begin || own >= end) continue;
+    std::string name = line.substr(std::min(line.find('/'), line.size()));
+    constexpr std::string_view kNewline = "\\012";
+    for (auto at = name.find(kNewline); at != std::string::npos; at = name.find(kNewline, at + 1)) {
+      name.replace(at, kNewline.size(), 1, '\n');
+    }
+    return name;
   }
   return {};
 }

@@ -30,9 +30,13 @@ std::optional<fs::path> shipped_winners() {
     return named == std::string_view("off") ? std::nullopt : std::optional<fs::path>(named);
   }
   const fs::path installed = fs::path("share") / "tilewright" / "kernels" / "winners";
-  const fs::path folder = own_file().parent_path();
-  for (const fs::path& place :
-       {folder / "winners", folder.parent_path() / installed, "/usr/local" / installed, "/usr" / installed}) {
+  std::vector<fs::path> places;
+  // Not in the working folder: a cache has code that runs.
+  if (const fs::path folder = own_file().parent_path(); !folder.empty()) {
+    places = {folder / "winners", folder.parent_path() / installed};
+  }
+  places.insert(places.end(), {"/usr/local" / installed, "/usr" / installed});
+  for (const fs::path& place : places) {
     const std::vector<fs::path> caches = caches_of(place);
     if (!caches.empty()) return caches.size() == 1 ? std::optional(caches.front()) : std::nullopt;
   }

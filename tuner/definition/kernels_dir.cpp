@@ -17,8 +17,10 @@ namespace fs = std::filesystem;
 
 /// Libraries may lie one folder deeper than programs (lib/x86_64-linux-gnu).
 fs::path beside(const fs::path& file) {
-  const fs::path above = file.parent_path().parent_path();
   const fs::path relative = fs::path("share") / "tilewright" / "kernels";
+  // Not in the working folder, whose sources would become code that runs.
+  if (file.empty()) return "/usr/local" / relative;
+  const fs::path above = file.parent_path().parent_path();
   std::error_code missing;
   return fs::is_directory(above / relative, missing) || !fs::is_directory(above.parent_path() / relative, missing)
              ? above / relative
