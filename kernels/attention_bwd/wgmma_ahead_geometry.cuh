@@ -17,6 +17,7 @@ struct AheadConfig : Config {
       Config::window == "no" && (Config::causal == "yes" || Config::deterministic == "yes") ? 1 : 0;
 };
 
+// Of the configs that have no `bulk`: those of wgmma_ahead.
 template <class Config>
 requires(!requires { Config::bulk; }) struct BackwardTiles<Config> : BackwardTiles<AheadConfig<Config>> {
   using Base = BackwardTiles<AheadConfig<Config>>;
