@@ -14,6 +14,7 @@ namespace tilewright {
 namespace {
 
 constexpr std::size_t kBins = LossModel::kMostCuts + 1;
+/// Rows whose bins are fetched before their use.
 constexpr std::size_t kRowsAhead = 8;
 /// In a cache line of 64 bytes.
 constexpr std::size_t kBinsOfLine = 64 / sizeof(std::uint16_t);
@@ -69,6 +70,7 @@ class Trees {
       varying_.push_back(f);
       first_bin_.push_back(first_bin_.back() + contents_.cuts.back().size() + 1);
     }
+    static_assert(LossModel::kLeaf * kBins <= 65536, "a feature's number is below kLeaf, and a bin's fits 16 bits");
     bins_.resize(rows_.count() * varying_.size());
     columns_.resize(bins_.size());
     for (std::size_t i = 0; i < rows_.count(); ++i) {
@@ -277,8 +279,10 @@ class Trees {
   /// Each row's part of the groups, and the part that the current tree leaves out. Left-out residuals are updated, too.
   std::vector<std::size_t> part_;
   std::size_t out_ = 0;
-  /// All rows; each leaf's are contiguous. The rows that a split moves behind its others.
-  std::vector<std::uint32_t> order_, moved_;
+  /// All rows; each leaf's are contiguous.
+  std::vector<std::uint32_t> order_;
+  /// Room for the rows that a split moves behind the others of its leaf.
+  std::vector<std::uint32_t> moved_;
   std::vector<std::vector<Leaf>> trees_;
   std::vector<std::vector<Bin>> unused_;
 };
