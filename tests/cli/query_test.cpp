@@ -89,9 +89,10 @@ TEST_F(QueryVerb, and_show_answer_from_the_cache_beside_a_definition_that_is_not
     const Outcome served = ask("f32");
     EXPECT_EQ(served.code, 0) << served.err;
     EXPECT_EQ(nlohmann::json::parse(served.out, nullptr, false)["rows"][0]["match"], "exact, fresh, same device");
-    EXPECT_TRUE(contains(served.err, "the definition of demo cannot be read, so that stale winners pass for fresh"))
-        << served.err;
-    EXPECT_TRUE(contains(served.err, file + ":2:8: not TOML")) << served.err;
+    // A note of the answer, beside which the evidence of `show` has none.
+    const std::string said = served.out + served.err;
+    EXPECT_TRUE(contains(said, "the definition of demo cannot be read, so that stale winners pass for fresh")) << said;
+    EXPECT_TRUE(contains(said, file + ":2:8: not TOML")) << said;
     // Without a winner the definition's mistake is the answer.
     const Outcome unserved = ask("bf16");
     EXPECT_EQ(unserved.code, 2) << unserved.out;

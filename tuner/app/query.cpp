@@ -118,6 +118,7 @@ void warm_up(OpenPlace& open, const std::function<bool()>& cancelled) {
 
 Table table_of(const QueryResult& result, const Place& place) {
   Table table = served_table(result.problem, result.lines);
+  if (!result.warning.empty()) table.notes.push_back(result.warning);
   table.notes.insert(table.notes.end(), result.decisions.begin(), result.decisions.end());
   table.notes.insert(table.notes.end(), result.unread.begin(), result.unread.end());
   table.notes.insert(table.notes.end(), result.obstacles.begin(), result.obstacles.end());

@@ -14,7 +14,6 @@ ExitCode run(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   const app::QueryRequest request{place_of(arguments), read_problem_words(arguments), arguments.text("device")};
   const app::QueryResult result = app::query(request);
-  if (!result.warning.empty()) console.say(result.warning);
   console.print(app::table_of(result, request.place), format);
   return result.is_served() ? ExitCode::done : ExitCode::failed;
 }
