@@ -334,7 +334,7 @@ void attach_columns(Database& database, std::string_view content, const std::fil
     return;
   }
   handle.exec("ATTACH ':memory:' AS pack");
-  Transaction transaction(handle, Transaction::Kind::read);
+  Transaction transaction(handle, Transaction::Kind::deferred);
   handle.exec(plain_tables(handle, "pack"));
   read_tables(handle, "pack", from);
   transaction.commit();

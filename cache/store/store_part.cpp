@@ -225,7 +225,7 @@ void WholeFile::take_part(Store& store, const std::filesystem::path& from, const
   });
   impl.reading(kDoing, [&] {
     // Without BEGIN IMMEDIATE, which would lock the source for all who take other parts.
-    Transaction transaction(database.handle(), Transaction::Kind::read);
+    Transaction transaction(database.handle(), Transaction::Kind::deferred);
     database.handle().exec(
         "CREATE TEMP TABLE part_problem (id INTEGER PRIMARY KEY); "
         "CREATE TEMP TABLE part_implementation (id INTEGER PRIMARY KEY); "

@@ -284,11 +284,11 @@ void Database::switch_to_wal() {
   }
 }
 
-Transaction Database::begin_write() { return Transaction(*handle_, Transaction::Kind::write); }
+Transaction Database::begin_write() { return Transaction(*handle_, Transaction::Kind::immediate); }
 
 std::unique_ptr<Transaction> Database::begin_read() {
   if (sqlite3_get_autocommit(handle_->getHandle()) == 0) return nullptr;
-  return std::make_unique<Transaction>(*handle_, Transaction::Kind::read);
+  return std::make_unique<Transaction>(*handle_, Transaction::Kind::deferred);
 }
 
 void Database::seal() {

@@ -127,7 +127,7 @@ void distrust(SQLite::Database& database) {
 void require_our_tables(SQLite::Database& database, const std::filesystem::path& path,
                         std::span<const Migration> steps) {
   // Another process may be migrating it.
-  const Transaction snapshot(database, Transaction::Kind::read);
+  const Transaction snapshot(database, Transaction::Kind::deferred);
   if (has_tables_as_written(database, steps.back())) return;
   const auto taken = static_cast<std::size_t>(std::max(0, stored_schema(database)));
   const auto known = steps.first(std::min(taken, steps.size()));

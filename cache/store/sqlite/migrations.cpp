@@ -21,7 +21,7 @@ void set_pragma(SQLite::Database& database, const char* name, int value) {
 }
 
 void take_step(SQLite::Database& database, const std::filesystem::path& path, const Migration& step) {
-  Transaction transaction(database, Transaction::Kind::write);
+  Transaction transaction(database, Transaction::Kind::immediate);
   // Another process may have taken it while this one waited for the lock.
   if (stored_schema(database) >= step.version) return;
   try {

@@ -10,11 +10,11 @@ namespace tilewright {
 
 class Transaction {
  public:
-  enum class Kind : bool { read, write };
+  enum class Kind : bool { deferred, immediate };
 
-  /// A write transaction takes the lock at once. Throws SQLite::Exception.
+  /// An immediate one takes the locks of a write at once, of attached files too. Throws SQLite::Exception.
   Transaction(SQLite::Database& database, Kind kind) : database_(database), rollback_(database, "ROLLBACK") {
-    database_.exec(kind == Kind::write ? "BEGIN IMMEDIATE" : "BEGIN");
+    database_.exec(kind == Kind::immediate ? "BEGIN IMMEDIATE" : "BEGIN");
   }
   ~Transaction() {
     if (!is_committed_) static_cast<void>(rollback_.tryExecuteStep());
