@@ -26,11 +26,11 @@ struct PackPart {
   bool devices = false;
 };
 
-/// How a fold would change a cache. Problems by their keys.
-struct PackNews {
+/// How a fold would change a cache, changed recipes and facts of devices aside. Problems by their keys.
+struct FoldChanges {
   /// Problems of which the cache would get a row, or a binary for one of its trials.
   std::set<std::string> problems;
-  /// It would get rows: of problems, models, ceilings or rates.
+  /// It would get rows, of problems, models, ceilings or rates, or a binary that serves.
   bool has_rows = false;
   /// Problems whose winners in the pack differ from those that the cache would have, and the pack that brought these;
   /// empty: chosen in the cache.

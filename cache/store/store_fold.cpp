@@ -286,30 +286,30 @@ UPDATE main.interfaces SET sequence = -(SELECT place FROM interface_order o WHER
 WHERE intact AND id IN (SELECT id FROM interface_order);
 )sql";
 
-/// Lists as `news` the problems that a fold changes. `binary` is 1 if only a trial's binary is new, `problem` is NULL
-/// for a model, ceiling or rate. A pin of a spec is news of one of its problems.
+/// Lists the problems that a fold changes. `is_binary_only` is 1 if a trial that serves nothing got a binary, `problem`
+/// is NULL for a model, ceiling or rate. A pin of a spec changes one of its problems.
 constexpr const char* kWatch = R"sql(
-CREATE TEMP TABLE news (problem INTEGER, binary INTEGER);
-CREATE TEMP TRIGGER news_trial AFTER INSERT ON main.trials BEGIN INSERT INTO news VALUES (new.problem, 0); END;
-CREATE TEMP TRIGGER news_trial_build AFTER UPDATE OF build ON main.trials
-  BEGIN INSERT INTO news VALUES (new.problem, 1); END;
-CREATE TEMP TRIGGER news_build AFTER UPDATE OF binary ON main.builds WHEN new.binary IS NOT old.binary
-  BEGIN INSERT INTO news SELECT problem, 1 FROM (SELECT problem, build FROM main.trials
-    UNION ALL SELECT problem, build FROM main.spares) WHERE build = new.id; END;
-CREATE TEMP TRIGGER news_winner AFTER INSERT ON main.winners BEGIN INSERT INTO news VALUES (new.problem, 0); END;
-CREATE TEMP TRIGGER news_past AFTER INSERT ON main.past_winners WHEN NOT EXISTS (SELECT 1 FROM main.winners w
+CREATE TEMP TABLE changed (problem INTEGER, is_binary_only INTEGER);
+CREATE TEMP TRIGGER changed_trial AFTER INSERT ON main.trials BEGIN INSERT INTO changed VALUES (new.problem, 0); END;
+CREATE TEMP TRIGGER changed_trial_build AFTER UPDATE OF build ON main.trials
+  BEGIN INSERT INTO changed VALUES (new.problem, new.id NOT IN (SELECT trial FROM main.winners)); END;
+CREATE TEMP TRIGGER changed_build AFTER UPDATE OF binary ON main.builds WHEN new.binary IS NOT old.binary
+  BEGIN INSERT INTO changed SELECT problem, id NOT IN (SELECT trial FROM main.winners) FROM main.trials
+    WHERE build = new.id UNION ALL SELECT problem, 0 FROM main.spares WHERE build = new.id; END;
+CREATE TEMP TRIGGER changed_winner AFTER INSERT ON main.winners BEGIN INSERT INTO changed VALUES (new.problem, 0); END;
+CREATE TEMP TRIGGER changed_past AFTER INSERT ON main.past_winners WHEN NOT EXISTS (SELECT 1 FROM main.winners w
     WHERE w.problem = new.problem AND w.device = new.device AND w.mode = new.mode AND w.role = new.role
       AND w.position = 0 AND w.trial = new.trial)
-  BEGIN INSERT INTO news VALUES (new.problem, 0); END;
-CREATE TEMP TRIGGER news_spare AFTER INSERT ON main.spares BEGIN INSERT INTO news VALUES (new.problem, 0); END;
-CREATE TEMP TRIGGER news_spare_build AFTER UPDATE ON main.spares BEGIN INSERT INTO news VALUES (new.problem, 0); END;
-CREATE TEMP TRIGGER news_pin AFTER INSERT ON main.pins BEGIN INSERT INTO news SELECT coalesce(new.problem,
+  BEGIN INSERT INTO changed VALUES (new.problem, 0); END;
+CREATE TEMP TRIGGER changed_spare AFTER INSERT ON main.spares BEGIN INSERT INTO changed VALUES (new.problem, 0); END;
+CREATE TEMP TRIGGER changed_spare_build AFTER UPDATE ON main.spares BEGIN INSERT INTO changed VALUES (new.problem, 0); END;
+CREATE TEMP TRIGGER changed_pin AFTER INSERT ON main.pins BEGIN INSERT INTO changed SELECT coalesce(new.problem,
   (SELECT min(id) FROM main.problems WHERE spec = new.spec AND id IN (SELECT ours FROM problem_map))), 0; END;
-CREATE TEMP TRIGGER news_pin_change AFTER UPDATE ON main.pins BEGIN INSERT INTO news SELECT coalesce(new.problem,
+CREATE TEMP TRIGGER changed_pin_change AFTER UPDATE ON main.pins BEGIN INSERT INTO changed SELECT coalesce(new.problem,
   (SELECT min(id) FROM main.problems WHERE spec = new.spec AND id IN (SELECT ours FROM problem_map))), 0; END;
-CREATE TEMP TRIGGER news_model AFTER INSERT ON main.loss_models BEGIN INSERT INTO news VALUES (NULL, 0); END;
-CREATE TEMP TRIGGER news_ceiling AFTER INSERT ON main.ceilings BEGIN INSERT INTO news VALUES (NULL, 0); END;
-CREATE TEMP TRIGGER news_rate AFTER INSERT ON main.compute_rates BEGIN INSERT INTO news VALUES (NULL, 0); END;
+CREATE TEMP TRIGGER changed_model AFTER INSERT ON main.loss_models BEGIN INSERT INTO changed VALUES (NULL, 0); END;
+CREATE TEMP TRIGGER changed_ceiling AFTER INSERT ON main.ceilings BEGIN INSERT INTO changed VALUES (NULL, 0); END;
+CREATE TEMP TRIGGER changed_rate AFTER INSERT ON main.compute_rates BEGIN INSERT INTO changed VALUES (NULL, 0); END;
 )sql";
 
 /// After a fold: the winners of the pack that are others here, with the pack of ours.
@@ -329,7 +329,7 @@ LEFT JOIN main.packs k ON k.id =
   (SELECT w.pack FROM main.winners w WHERE w.problem = o.problem AND w.device = o.device AND w.mode = o.mode LIMIT 1)
 )sql";
 
-/// Drops the tables above, which a failed fold may have left.
+/// Drops the tables above; a failed fold's go with its rollback.
 void drop_temporary(Database& database) {
   std::vector<std::string> drops;
   Query row =
@@ -507,25 +507,20 @@ std::string key_of(const Query& row) {
   return Problem{decode_spec(row.text(0), row.text(1), row.text(2)), decode_dims(row.text(3))}.key();
 }
 
-PackNews read_news(Database& database) {
-  PackNews news;
+FoldChanges read_changes(Database& database) {
+  FoldChanges changes;
   Query row = database.query(
-      "SELECT s.op, s.dtype, s.attributes, p.dims, n.binary FROM (SELECT problem, min(binary) AS binary FROM temp.news "
-      "GROUP BY problem) n LEFT JOIN main.problems p ON p.id = n.problem LEFT JOIN main.specs s ON s.id = p.spec");
+      "SELECT s.op, s.dtype, s.attributes, p.dims, n.is_binary_only FROM (SELECT problem, min(is_binary_only) AS "
+      "is_binary_only "
+      "FROM temp.changed GROUP BY problem) n LEFT JOIN main.problems p ON p.id = n.problem LEFT JOIN main.specs s ON "
+      "s.id = p.spec");
   while (row.next()) {
-    news.has_rows = news.has_rows || row.integer(4) == 0;
-    if (!row.null(0)) news.problems.insert(key_of(row));
+    changes.has_rows = changes.has_rows || row.integer(4) == 0;
+    if (!row.null(0)) changes.problems.insert(key_of(row));
   }
   Query kept = database.query(kKeptWinners);
-  while (kept.next()) news.kept.emplace(key_of(kept), kept.text(4));
-  Query models = database.query(
-      "SELECT s.op, s.dtype, s.attributes FROM temp.model_contest c JOIN main.specs s ON s.id = c.spec "
-      "JOIN main.loss_models o ON o.spec = c.spec AND o.device = c.device AND o.mode = c.mode "
-      "WHERE o.binary <> c.binary");
-  while (models.next()) {
-    news.kept.emplace(decode_spec(models.text(0), models.text(1), models.text(2)).text(), models.text(0) + "-models");
-  }
-  return news;
+  while (kept.next()) changes.kept.emplace(key_of(kept), kept.text(4));
+  return changes;
 }
 
 /// The database attached as `pack`. References are not checked row by row meanwhile: all ids come from a fold's maps.
@@ -552,13 +547,12 @@ class Attached {
   Database& database_;
 };
 
-/// Runs `work` while the columns are attached to the cache, without the temporary tables of a fold that failed.
+/// Runs `work` while the columns are attached to the cache.
 template <class Work>
 auto attached(Database& database, std::string_view columns, const std::filesystem::path& folder, Work work) {
   const auto pack = judging_pack([&] { return std::make_unique<const Attached>(database, columns, folder); });
   // 64 MiB: each page is read once.
   database.handle().exec("PRAGMA main.cache_size = -65536; PRAGMA pack.mmap_size = 1073741824");
-  drop_temporary(database);
   return work();
 }
 
@@ -586,8 +580,8 @@ std::vector<OpCounts> WholeFile::fold(Store& store, std::string_view columns, co
   });
 }
 
-PackNews WholeFile::news(Store& store, std::string_view columns, const std::string& hash,
-                         const std::filesystem::path& folder) {
+FoldChanges WholeFile::changes_of_fold(Store& store, std::string_view columns, const std::string& hash,
+                                       const std::filesystem::path& folder) {
   constexpr const char* kDoing = "compare a pack with the cache";
   Store::Impl& impl = *store.impl_;
   Database& database = impl.database;
@@ -599,7 +593,7 @@ PackNews WholeFile::news(Store& store, std::string_view columns, const std::stri
       return judging_pack([&] {
         database.handle().exec(kWatch);
         fold_attached(database, hash, "");
-        return read_news(database);
+        return read_changes(database);
       });
     });
   });

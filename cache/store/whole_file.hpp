@@ -42,8 +42,8 @@ struct WholeFile {
   static std::vector<OpCounts> fold(Store& store, std::string_view columns, const std::string& hash,
                                     const std::string& name, const std::filesystem::path& folder);
   /// How fold() would change the cache, which stays as it is.
-  [[nodiscard]] static PackNews news(Store& store, std::string_view columns, const std::string& hash,
-                                     const std::filesystem::path& folder);
+  [[nodiscard]] static FoldChanges changes_of_fold(Store& store, std::string_view columns, const std::string& hash,
+                                                   const std::filesystem::path& folder);
   /// A hash of the content, rows in order and by their names: the same packs folded in another order have the same
   /// hash. Ids, sweeps, misses and the service's rows are ignored.
   [[nodiscard]] static std::string digest(const Store& store);

@@ -81,9 +81,9 @@ TEST_F(ExportVerb, writes_packs_of_what_the_folder_lacks_and_names_what_its_pack
   ASSERT_EQ(further["notes"].size(), 2U) << further["notes"];
   EXPECT_THAT(further["notes"][0], ::testing::StartsWith("1 pack written into " + packs));
   EXPECT_THAT(further["notes"][1],
-              ::testing::MatchesRegex(".* have better evidence for other winners of 1 problem, and an import keeps "
-                                      "those: demo\\[dtype=f32,act=none\\]\\{rows=3,cols=64\\} "
-                                      "\\(demo-f32-plain-[0-9a-f]*.pack\\)\\. .*remove these packs.*"));
+              ::testing::MatchesRegex(".* better evidence for other winners of 1 problem, which an import keeps: "
+                                      "demo\\[dtype=f32,act=none\\]\\{rows=3,cols=64\\}\\. These packs are "
+                                      "demo-f32-plain-[0-9a-f]*.pack\\. .*remove these packs.*"));
 }
 
 TEST_F(ExportVerb, takes_the_ops_and_the_device_asked_for) {

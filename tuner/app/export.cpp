@@ -137,11 +137,15 @@ std::vector<std::string> notes_of(const WrittenPacks& written, const fs::path& f
   }
   if (!written.kept.empty()) {
     std::vector<std::string> problems;
-    for (const auto& [problem, pack] : written.kept) problems.push_back(fmt::format("{} ({})", problem, pack));
+    std::set<std::string> packs;
+    for (const auto& [problem, pack] : written.kept) {
+      problems.push_back(problem);
+      packs.insert(pack);
+    }
     notes.push_back(fmt::format(
-        "Packs of {} have better evidence for other winners of {}, and an import keeps those: {}. For this cache's "
-        "winners, remove these packs and export again.",
-        folder.string(), counted(problems.size(), "problem"), some_of(problems)));
+        "Older packs have as good or better evidence for other winners of {}, which an import keeps: {}. These packs "
+        "are {}. For this cache's winners, remove these packs and export again, if this cache has all else in them.",
+        counted(problems.size(), "problem"), some_of(problems), fmt::join(packs, ", ")));
   }
   return notes;
 }
@@ -286,7 +290,7 @@ Exported export_packs(const ExportRequest& request, const fs::path& folder,
     }
   };
   const WrittenPacks written = write_packs(store, folder, filter, told);
-  if (written.packs.empty() && !written.had_some) throw nothing_to_export(store, "trials");
+  if (written.packs.empty() && !written.knew_some) throw nothing_to_export(store, "trials");
   return {count(selected_winners(store, filter)), notes_of(written, folder)};
 }
 

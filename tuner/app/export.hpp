@@ -41,7 +41,7 @@ struct Exported {
 /// Writes a cache of the winners, or, as a recording, of all trials.
 [[nodiscard]] Exported export_cache(const ExportRequest& request, const std::filesystem::path& file, bool recording);
 
-/// Writes all trials of the named ops as packs into a folder (cache/store/pack/pack.hpp); `tell` is called for each.
+/// Writes what a folder's packs lack of the named ops' trials (cache/store/pack/pack.hpp); `tell` is called for each.
 [[nodiscard]] Exported export_packs(const ExportRequest& request, const std::filesystem::path& folder,
                                     const std::function<void(const std::string&)>& tell);
 

@@ -189,8 +189,9 @@ Verb export_verb() {
       {"header", "FILE", "Write a C++ header for one GPU; --device selects it if the cache has several."},
       {"pack", "FOLDER",
        "Write all trials as packs: immutable files, one for each op, dtype and implementation, that `tilewright "
-       "import` folds into a cache. Existing packs stay, and what they have is not written again. In an empty folder "
-       "the same trials give the same files."},
+       "import` folds into a cache. Existing packs stay, and problems of which they have everything are left out. In "
+       "an "
+       "empty folder the same trials give the same files."},
       {"csv", "FILE", "Write all trials, one per line; attributes, dims and parameters have columns of their own."},
       {"jsonl", "FILE", "Write all trials, one JSON object per line, with the time of each round."},
       {"t4", "FILE", "Write all trials in T4, except those of pruned configs."},

@@ -23,13 +23,6 @@ namespace {
 // Far above any shipped file. A window is limited by zstd's own bound for readers, 128 MiB.
 constexpr unsigned long long kMost = 1ULL << 30;
 
-std::string content_of(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream)
-    throw Error(fmt::format("cannot read {0}. See whether it exists and may be read (ls -l {0})", file.string()));
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
 Error not_written(const std::filesystem::path& to, const std::filesystem::path& from) {
   return Error(
       fmt::format("cannot write {}, made of {}. Free space there (df -h), or name another place for temporary "
@@ -79,6 +72,13 @@ void read_frame(const std::filesystem::path& frame, Take take) {
 }
 
 }  // namespace
+
+std::string content_of(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream)
+    throw Error(fmt::format("cannot read {0}. See whether it exists and may be read (ls -l {0})", file.string()));
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
 
 std::string unpacked(const std::filesystem::path& frame) {
   std::string content;

@@ -13,6 +13,9 @@ namespace tilewright {
 /// Writes the content to `to`, block by block.
 void unpack_file(const std::filesystem::path& frame, const std::filesystem::path& to);
 
+/// The bytes of any file, as they are.
+[[nodiscard]] std::string content_of(const std::filesystem::path& file);
+
 /// Packs tightly a file that is read often: seconds for ten megabytes. The window has at most 2^27 bytes.
 void pack_file(const std::filesystem::path& file, const std::filesystem::path& to);
 

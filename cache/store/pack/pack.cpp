@@ -54,12 +54,6 @@ struct NamedPart {
   PackPart part;
 };
 
-std::string content_of(const fs::path& file) {
-  std::string content(fs::file_size(file), '\0');
-  std::ifstream(file, std::ios::binary).read(content.data(), static_cast<std::streamsize>(content.size()));
-  return content;
-}
-
 /// `gemm` of `gemm-bf16-simt`, `devices` of `devices`.
 std::string first_word(const std::string& name) { return name.substr(0, name.find('-')); }
 
@@ -80,11 +74,16 @@ class FolderPacks {
   /// Folds the packs whose names begin with these words, or have no hash. Throws CacheError that names a pack.
   FolderPacks(const fs::path& folder, const std::set<std::string>& first_words)
       : work_("fold packs"), store_(work_.path() / "known.db") {
-    for (const auto& entry : fs::directory_iterator(folder)) {
-      const fs::path& file = entry.path();
+    std::error_code error;
+    for (fs::directory_iterator at(folder, error); !error && at != fs::directory_iterator(); at.increment(error)) {
+      const fs::path& file = at->path();
       if (!is_pack(file)) continue;
       const bool has_word = first_words.contains(first_word(file.filename().string()));
       if (has_word || hash_in_name(file).empty()) files_.push_back(file);
+    }
+    if (error) {
+      throw CacheError(fmt::format("cannot read the packs of {0}: {1}. Let this user list it (chmod u+rx {0})",
+                                   folder.string(), error.message()));
     }
     std::ranges::sort(files_);
     Folding folding(store_);
@@ -92,10 +91,11 @@ class FolderPacks {
   }
 
   [[nodiscard]] const std::vector<fs::path>& files() const noexcept { return files_; }
-  /// WholeFile::news
-  [[nodiscard]] PackNews news(std::string_view columns, const std::string& hash = std::string(kHighestHash)) {
+  /// WholeFile::changes_of_fold
+  [[nodiscard]] FoldChanges changes_of_fold(std::string_view columns,
+                                            const std::string& hash = std::string(kHighestHash)) {
     const std::scoped_lock lock(mutex_);
-    return WholeFile::news(store_, columns, hash, work_.path());
+    return WholeFile::changes_of_fold(store_, columns, hash, work_.path());
   }
 
  private:
@@ -119,7 +119,7 @@ std::vector<fs::path> superseded_by(const std::vector<PackFile>& packs, const st
   }
   std::ranges::copy_if(older, std::back_inserter(superseded), [&](const fs::path& pack) {
     return parts.contains(part_in_name(pack)) &&
-           !WholeFile::news(store, unpacked(pack), std::string(kHighestHash), work.path()).has_rows;
+           !WholeFile::changes_of_fold(store, unpacked(pack), std::string(kHighestHash), work.path()).has_rows;
   });
   return superseded;
 }
@@ -134,20 +134,21 @@ class PackWriter {
   void write(NamedPart whole) {
     if (known_.files().empty()) return write_all(whole);
     const Store::Counts counts = take(whole.part);
-    PackNews news = known_.news(content_of(columns()));
+    FoldChanges changes = known_.changes_of_fold(content_of(columns()));
     auto& problems = whole.part.problems;
     const bool of_problems = !problems.empty();
-    std::erase_if(problems, [&](const PackPart::Member& each) { return !news.problems.contains(each.key); });
-    const bool lacks = of_problems ? !problems.empty() : news.has_rows;
-    done_.kept = std::move(news.kept);
+    std::erase_if(problems, [&](const PackPart::Member& each) { return !changes.problems.contains(each.key); });
+    const bool lacks = of_problems ? !problems.empty() : changes.has_rows;
+    done_.kept = std::move(changes.kept);
     if (!lacks) {
-      done_.had_some = !is_empty(counts);
+      done_.knew_some = !is_empty(counts);
       return;
     }
     for (const PackPart::Member& problem : problems) done_.kept.erase(problem.key);
     write_all(whole);
     // The hash of a pack decides a tie.
-    for (const PackFile& pack : done_.packs) done_.kept.merge(known_.news(unpacked(pack.path), pack.hash).kept);
+    for (const PackFile& pack : done_.packs)
+      done_.kept.merge(known_.changes_of_fold(unpacked(pack.path), pack.hash).kept);
   }
 
   [[nodiscard]] WrittenPacks done() && { return std::move(done_); }
@@ -293,7 +294,7 @@ WrittenPacks write_packs(const Store& from, const fs::path& folder, const Winner
       if (written) written(file);
       done.packs.push_back(std::move(file));
     }
-    done.had_some = done.had_some || part.had_some;
+    done.knew_some = done.knew_some || part.knew_some;
     done.kept.merge(part.kept);
   }
   done.superseded = superseded_by(done.packs, known.files());

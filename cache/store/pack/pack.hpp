@@ -35,7 +35,7 @@ struct PackFile {
 struct WrittenPacks {
   std::vector<PackFile> packs;
   /// The folder's packs had a whole part of the export: an implementation in a dtype, models or ceilings.
-  bool had_some = false;
+  bool knew_some = false;
   /// Problems whose winners in the folder's packs have the better evidence, and stay when all are folded; by key, with
   /// the file name of the pack.
   std::map<std::string, std::string> kept{};

@@ -110,7 +110,7 @@ TEST_F(FurtherPacks, have_the_new_problem_alone_with_the_binary_that_others_shar
   EXPECT_THAT(further.packs[0].path.filename().string(), StartsWith("softmax-bf16-onchip-"));
   EXPECT_EQ(further.packs[0].trials, 2);
   EXPECT_THAT(further.superseded, IsEmpty());
-  EXPECT_TRUE(further.had_some) << "the devices";
+  EXPECT_TRUE(further.knew_some) << "the devices";
   EXPECT_THAT(files(), SizeIs(3)) << "the older ones stay";
   const Store alone = folded({further.packs[0].path});
   EXPECT_THAT(problems_of(alone), ElementsAre(softmax_problem(8, 300).key()));
@@ -122,11 +122,11 @@ TEST_F(FurtherPacks, have_the_new_problem_alone_with_the_binary_that_others_shar
 TEST_F(FurtherPacks, are_none_the_second_time) {
   tune(100);
   store_.put_loss_model(softmax_key(8, 100), MeasureMode::cold, model_of_warps(4), 50);
-  EXPECT_FALSE(write().had_some);
+  EXPECT_FALSE(write().knew_some);
   const WrittenPacks again = write();
   EXPECT_THAT(again.packs, IsEmpty());
   EXPECT_THAT(again.kept, IsEmpty());
-  EXPECT_TRUE(again.had_some);
+  EXPECT_TRUE(again.knew_some);
   // Nor from a cache that these packs made, whose row ids are others.
   EXPECT_THAT(write_packs(folded(files()), packs_, {}, {}).packs, IsEmpty());
   EXPECT_THAT(files(), SizeIs(3));
@@ -333,7 +333,7 @@ TEST_F(FurtherPacks, have_models_and_ceilings_that_are_new) {
   store_.put_loss_model(key, MeasureMode::cold, model_of_warps(4, 18), 80);
   further = write();
   EXPECT_THAT(further.packs, IsEmpty());
-  EXPECT_THAT(further.kept, ElementsAre(Pair(key.problem.spec.text(), "softmax-models")));
+  EXPECT_THAT(further.kept, IsEmpty()) << "of problems";
 }
 
 TEST_F(FurtherPacks, are_compared_with_a_cache_that_stays_as_it_was) {
@@ -344,11 +344,12 @@ TEST_F(FurtherPacks, are_compared_with_a_cache_that_stays_as_it_was) {
   tune(200);
   const PackFile further = write().packs.at(0);
   for (int turn = 0; turn < 2; ++turn) {
-    const PackNews news = WholeFile::news(known, unpacked(further.path), further.hash, folder_ / "");
+    const FoldChanges news = WholeFile::changes_of_fold(known, unpacked(further.path), further.hash, folder_ / "");
     EXPECT_THAT(news.problems, ElementsAre(softmax_problem(8, 200).key()));
     EXPECT_TRUE(news.has_rows);
   }
-  EXPECT_FALSE(WholeFile::news(known, unpacked(first.packs[0].path), first.packs[0].hash, folder_ / "").has_rows);
+  EXPECT_FALSE(
+      WholeFile::changes_of_fold(known, unpacked(first.packs[0].path), first.packs[0].hash, folder_ / "").has_rows);
   EXPECT_EQ(WholeFile::digest(known), digest);
 }
 
