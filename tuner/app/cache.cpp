@@ -9,7 +9,7 @@
 #include "cache/base/units.hpp"
 #include "cache/store/whole_file.hpp"
 #include "tuner/app/commands.hpp"
-#include "tuner/app/lookup.hpp"
+#include "tuner/app/open_place.hpp"
 #include "tuner/report/sources.hpp"
 
 namespace tilewright::app {
@@ -86,10 +86,11 @@ Table table_by_op(const CacheInfo& info) {
 
 /// The current implementations of the cache's ops whose definitions are on this machine.
 std::vector<std::string> implementations_here(const Store& store, const Place& place) {
+  OpenPlace open(place);
   std::vector<std::string> hashes;
   for (const std::string& op : store.ops()) {
     // Of an op without hashes the last tried implementation stays all the same.
-    const std::vector<std::string> found = current_implementations(op, place);
+    const std::vector<std::string>& found = open.implementations(op);
     hashes.insert(hashes.end(), found.begin(), found.end());
   }
   return hashes;

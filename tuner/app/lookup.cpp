@@ -7,22 +7,9 @@
 #include <iterator>
 #include <utility>
 
-#include "cache/base/error.hpp"
 #include "cache/serve/choose.hpp"
 
 namespace tilewright::app {
-
-std::vector<std::string> current_implementations(const std::string& op, const Place& place) {
-  try {
-    return open_catalogue(place).hashes(op);
-  } catch (const DefinitionError&) {
-    return {};
-  } catch (const UsageError&) {
-    throw;
-  } catch (const Error&) {
-    return {};  // looking up in a cache needs no ops
-  }
-}
 
 Freshness freshness_here(const WinnerRow& row, const std::vector<std::string>& current_implementations) {
   return freshness_of(row, {}, current_implementations);

@@ -8,7 +8,6 @@
 #include "cache/serve/expectation.hpp"
 #include "cache/serve/match.hpp"
 #include "cache/store/store.hpp"
-#include "tuner/app/place.hpp"
 
 /// Looks up the config that a cache serves for a problem, with the launch library's own rule (cache/serve/choose.hpp),
 /// for addresses of any alignment.
@@ -26,10 +25,6 @@ struct Lookup {
   /// What to expect of a problem that was not tuned.
   std::optional<Expectation> expected{};
 };
-
-/// Hashes of the op's current implementations; empty if its definition is not on this machine or is not TOML. Throws
-/// UsageError if a path of ops is not a folder.
-[[nodiscard]] std::vector<std::string> current_implementations(const std::string& op, const Place& place);
 
 /// The freshness by the op's sources alone: opens neither driver nor compiler.
 [[nodiscard]] Freshness freshness_here(const WinnerRow& row, const std::vector<std::string>& current_implementations);

@@ -53,7 +53,7 @@ std::string OpenPlace::warning(const std::string& op, bool is_served) const {
   const auto found = mistakes_.find(op);
   if (found == mistakes_.end()) return {};
   if (!is_served) throw found->second;
-  return fmt::format("tilewright: the definition of {} cannot be read, so that stale winners pass for fresh: {}", op,
+  return fmt::format("the definition of {} cannot be read, so that stale winners pass for fresh: {}", op,
                      found->second.what());
 }
 

@@ -28,7 +28,8 @@ class OpenPlace {
   /// Null if the op's definition is not on this machine or cannot be read. Throws UsageError if a path of ops is not a
   /// folder.
   [[nodiscard]] const OpDefinition* definition(const std::string& op);
-  /// Hashes of the op's implementations, see app::current_implementations().
+  /// Hashes of the op's implementations; empty if its definition is not on this machine or is not TOML. Throws
+  /// UsageError if a path of ops is not a folder.
   [[nodiscard]] const std::vector<std::string>& implementations(const std::string& op);
   /// Tells that the op's definition is not TOML, if implementations() found so; else empty. Throws the DefinitionError
   /// instead if no stored config serves: then the definition is what the user needs.

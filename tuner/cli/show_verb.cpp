@@ -48,7 +48,7 @@ ExitCode show_config(const Arguments& arguments, Console& console) {
 ExitCode show_winner(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   const app::Evidence evidence = app::show_winner({place_of(arguments), words_of(arguments), arguments.text("device")});
-  if (!evidence.warning.empty()) console.say(evidence.warning);
+  if (!evidence.warning.empty()) console.say("tilewright: " + evidence.warning);
   if (format != Format::text) {
     console.print(evidence.records, format);
     return ExitCode::done;
