@@ -11,6 +11,9 @@
 /// nearest shapes (cache/predict/nearest.hpp).
 namespace tilewright {
 
+/// A config serves poorly if its expected loss, a natural logarithm, is at least this: twice the fastest's time.
+inline constexpr double kPoorLoss = 0.6931471805599453;
+
 class Predictor {
  public:
   Predictor() = default;

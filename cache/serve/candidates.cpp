@@ -294,7 +294,8 @@ std::vector<ShapeSummary> Candidates::known_shapes(const Around& around, const s
 }
 
 /// The configs that may serve, by the learned model, the least expected loss first: those with a binary, and with
-/// compiles all configs that it was learned from. The nearest readable tuned shape stands for the origin of the latter.
+/// compiles all configs that it was learned from; if none of these is good, all combinations of their values.
+/// The nearest readable tuned shape stands for the origin of what has no binary.
 std::vector<NearConfig> Candidates::rank_by_model(const Learned& learned, const Around& around) {
   const ProblemKey& key = around.key;
   std::vector<NearConfig> ranked;
@@ -317,14 +318,27 @@ std::vector<NearConfig> Candidates::rank_by_model(const Learned& learned, const 
     const std::string& hash = learned.model->space().implementations[implementation];
     asked.push_back(&compiled.emplace_back(StoredConfig{*any_tuned, std::nullopt, {hash, config}}));
   }
-  std::vector<const ConfigId*> configs;
-  for (const StoredConfig* each : asked) configs.push_back(&each->id);
-  const auto losses = ModelPredictor(*learned.model, *interface, key.problem, facts, recipe_).losses(configs);
-  for (std::size_t i = 0; i < asked.size(); ++i) {
-    if (!losses[i]) continue;
-    const bool is_stored = i < with_binary;
-    ranked.push_back({asked[i]->tuned_for, asked[i]->role, asked[i]->id, is_stored, is_stored,
-                      *losses[i] + (is_stored ? 0 : kLeastGain)});
+  const ModelPredictor model(*learned.model, *interface, key.problem, facts, recipe_);
+  const auto rank = [&](std::size_t stored) {
+    std::vector<const ConfigId*> configs;
+    for (const StoredConfig* each : asked) configs.push_back(&each->id);
+    const auto losses = model.losses(configs);
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      if (!losses[i]) continue;
+      const bool is_stored = i < stored;
+      ranked.push_back({asked[i]->tuned_for, asked[i]->role, asked[i]->id, is_stored, is_stored,
+                        *losses[i] + (is_stored ? 0 : kLeastGain)});
+    }
+  };
+  rank(with_binary);
+  // None of the timed configs is good here: another combination of their values may be.
+  const auto is_good = [](const NearConfig& each) { return each.expected_loss < kPoorLoss; };
+  if (any_tuned && std::ranges::none_of(ranked, is_good)) {
+    asked.clear();
+    for (ConfigId& id : combined(values_of(*learned.model), key.problem)) {
+      asked.push_back(&compiled.emplace_back(StoredConfig{*any_tuned, std::nullopt, std::move(id)}));
+    }
+    rank(0);
   }
   std::ranges::stable_sort(ranked, {}, &NearConfig::expected_loss);
   return ranked;
@@ -352,18 +366,34 @@ DeviceFacts Candidates::facts_of(const std::string& fingerprint) {
 std::vector<ConfigSummary> Candidates::untimed(const std::vector<ShapeSummary>& known, const Problem& problem) {
   std::vector<ConfigSummary> found;
   if (!query_.with_compiles) return found;
-  std::map<std::string, SeenValues> seen;
+  ValuesByHash seen;
   for (const ShapeSummary& shape : known) {
     for (const ConfigSummary& each : shape.configs) {
       see(recipe_(each.id.implementation_hash), each.id.config, seen[each.id.implementation_hash]);
     }
   }
+  for (ConfigId& id : combined(seen, problem)) found.push_back({std::move(id), 0, std::nullopt, false});
+  return found;
+}
+
+/// The parameter values of the configs that a model was learned from.
+Candidates::ValuesByHash Candidates::values_of(const LossModel& model) const {
+  ValuesByHash seen;
+  for (const auto& [implementation, config] : model.configs()) {
+    const std::string& hash = model.space().implementations[implementation];
+    see(recipe_(hash), config, seen[hash]);
+  }
+  return seen;
+}
+
+std::vector<ConfigId> Candidates::combined(const ValuesByHash& seen, const Problem& problem) const {
+  std::vector<ConfigId> configs;
   for (const auto& [hash, values] : seen) {
     for (Config& config : combinations(recipe_(hash), values, problem, query_.device)) {
-      found.push_back({{hash, std::move(config)}, 0, std::nullopt, false});
+      configs.push_back({hash, std::move(config)});
     }
   }
-  return found;
+  return configs;
 }
 
 std::optional<WinnerRow> Candidates::row_of(const NearConfig& near, const ProblemKey& origin, MeasureMode mode) const {

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "cache/base/error.hpp"
+#include "cache/plan/combinations.hpp"
+#include "cache/predict/loss_model.hpp"
 #include "cache/predict/nearest.hpp"
 #include "cache/serve/problem_query.hpp"
 #include "cache/serve/winner_source.hpp"
@@ -63,6 +65,8 @@ class Candidates {
   using Step = std::function<void()>;
   /// Shared by the steps that walk through it.
   using Ranking = std::shared_ptr<const std::vector<NearConfig>>;
+  /// The parameter values of implementations, by hash.
+  using ValuesByHash = std::map<std::string, SeenValues>;
   /// The state of a search among other shapes.
   struct Around {
     ProblemKey key;
@@ -95,6 +99,8 @@ class Candidates {
   std::optional<ShapeDims> first_readable(const Around& around);
   DeviceFacts facts_of(const std::string& fingerprint);
   std::vector<ConfigSummary> untimed(const std::vector<ShapeSummary>& known, const Problem& problem);
+  [[nodiscard]] ValuesByHash values_of(const LossModel& model) const;
+  [[nodiscard]] std::vector<ConfigId> combined(const ValuesByHash& seen, const Problem& problem) const;
   [[nodiscard]] std::optional<WinnerRow> row_of(const NearConfig& near, const ProblemKey& origin,
                                                 MeasureMode mode) const;
   bool serves(const NearConfig& near, const Problem& problem);

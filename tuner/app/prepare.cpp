@@ -64,9 +64,10 @@ class Preparing {
     const bool is_put = is_more && store_.put_loss_model(key, mode_, *model_);
     prepared.is_newer_there = is_more && !is_put;
     if (is_put || there) prepared.learned_from = is_put ? model_->shapes() : there->model->shapes();
-    if (!with_binaries || prepared.there >= most_) return prepared;
-    const std::vector<Spare> chosen = choose_spares(store_, interface, spec, device_, mode_, space_of(definition_),
-                                                    store_.failed_configs(key, mode_), most_ - prepared.there);
+    if (!with_binaries) return prepared;
+    const std::vector<Spare> chosen =
+        choose_spares(store_, interface, spec, device_, mode_, space_of(definition_), store_.failed_configs(key, mode_),
+                      most_ - std::min(most_, prepared.there));
     std::vector<std::string> builds;
     for (const Spare& spare : chosen) builds.push_back(request(spare));
     for (std::size_t i = 0; i < chosen.size() && !listener_.cancelled(); ++i) {

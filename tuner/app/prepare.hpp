@@ -24,7 +24,7 @@ struct PrepareRequest {
   /// See choose_devices(); empty: all of the cache.
   std::string device;
   MeasureMode mode = MeasureMode::cold;
-  /// How many spares each dtype and attributes get, existing ones included.
+  /// How many spares each dtype and attributes get, existing ones included; kMostCovering more may follow.
   std::size_t configs = 32;
 };
 

@@ -27,8 +27,9 @@ constexpr std::size_t kMostShapes = 16384;
 constexpr std::size_t kOneAroundOf = 4;
 constexpr double kBeyond = 4;
 constexpr std::uint64_t kSeedAround = 1;
-/// The least loss of a shape that only the base serves: the base was not chosen for it.
-const double kUnserved = std::log(2.0);
+/// The shapes among which those are looked for that are served poorly.
+constexpr std::size_t kShapesToCover = 2048;
+constexpr std::uint64_t kSeedToCover = 2;
 
 /// The mean loss of the base at the shapes where it was timed.
 double loss_of_base(const std::vector<ShapeSummary>& shapes) {
@@ -71,9 +72,9 @@ class Choosing {
     const ProblemKey key{problem_of(interface_, spec_, ShapeDims(interface_.dims.size(), 1)), interface_.hash(),
                          device_.fingerprint()};
     const std::vector<ShapeDims> tuned = source_.tuned_shapes(key, mode_);
-    if (tuned.empty() || most == 0) return {};
+    if (tuned.empty()) return {};
     std::vector<ShapeSummary> shapes = source_.known_shapes(key, mode_, tuned);
-    unserved_ = std::max(kUnserved, loss_of_base(shapes));
+    unserved_ = std::max(kPoorLoss, loss_of_base(shapes));
     for (const ShapeSummary& shape : shapes) {
       for (const ConfigSummary& each : shape.configs) note(each);
     }
@@ -81,24 +82,23 @@ class Choosing {
     for (ShapeSummary& shape : shapes) known_.emplace(shape.dims, std::move(shape));
     const std::size_t count = std::clamp(kShapesEach * most, kFewestShapes, kMostShapes);
     const std::size_t around = count / kOneAroundOf;
-    shapes_ = draw_shapes(tuned, count - around, 1);
-    std::ranges::move(draw_shapes(tuned, around, kBeyond, kSeedAround), std::back_inserter(shapes_));
-    std::erase_if(shapes_, [&](ShapeDims& shape) {
-      const std::optional<ShapeDims> inside = dims_in_domain(spec_, interface_, shape);
-      if (inside) shape = *inside;
-      return !inside;
-    });
     learned_ = source_.learned(key, mode_);
-    for (const ShapeDims& shape : shapes_) expect(tuned, shape);
+    for (const ShapeDims& shape : drawn(tuned, count - around, 1, 0)) expect(tuned, shape);
+    for (const ShapeDims& shape : drawn(tuned, around, kBeyond, kSeedAround)) expect(tuned, shape);
     std::vector<Spare> chosen;
-    while (chosen.size() < most) {
-      const std::optional<std::size_t> best = most_helpful();
-      if (!best) break;
-      const ShapeDims& shape = shapes_[where_it_helps(*best)];
-      chosen.push_back(
-          {candidates_[*best], problem_of(interface_, spec_, shape), nearest_shapes(tuned, shape, 1).front()});
-      take(*best);
-    }
+    const auto choose = [&](std::size_t up_to, bool poor_only) {
+      while (chosen.size() < up_to) {
+        const std::optional<std::size_t> best = most_helpful(poor_only);
+        if (!best) break;
+        const ShapeDims& shape = shapes_[where_it_helps(*best)];
+        chosen.push_back(
+            {candidates_[*best], problem_of(interface_, spec_, shape), nearest_shapes(tuned, shape, 1).front()});
+        take(*best);
+      }
+    };
+    choose(most, false);
+    if (learned_) look_for_poor(drawn(tuned, kShapesToCover, 1, kSeedToCover));
+    choose(chosen.size() + kMostCovering, true);
     add_nearly_best(chosen, most);
     return chosen;
   }
@@ -114,6 +114,16 @@ class Choosing {
     std::size_t candidate = 0;
     double loss = 0;
   };
+  static bool is_good(const Expected& expected) { return expected.loss < kPoorLoss; }
+
+  [[nodiscard]] std::vector<ShapeDims> drawn(const std::vector<ShapeDims>& tuned, std::size_t count, double beyond,
+                                             std::uint64_t seed) const {
+    std::vector<ShapeDims> shapes;
+    for (const ShapeDims& shape : draw_shapes(tuned, count, beyond, seed)) {
+      if (auto inside = dims_in_domain(spec_, interface_, shape)) shapes.push_back(*std::move(inside));
+    }
+    return shapes;
+  }
 
   /// An empty recipe if the space no longer has the implementation.
   const ImplementationRecipe& recipe(const std::string& hash) const {
@@ -129,19 +139,43 @@ class Choosing {
 
   /// Predicts the loss of each launchable config at a shape: by the learned model, or else by the nearest shapes.
   void expect(const std::vector<ShapeDims>& tuned, const ShapeDims& shape) {
-    expected_.emplace_back();
-    loss_.push_back(unserved_);
+    add_shape(shape);
     const Problem problem = problem_of(interface_, spec_, shape);
-    const RecipeOf recipe_of = [this](const std::string& hash) -> const ImplementationRecipe& { return recipe(hash); };
     if (learned_) {
-      note_expected(learned_configs(), ModelPredictor(*learned_->model, interface_, problem, device_, recipe_of));
+      const ModelPredictor model(*learned_->model, interface_, problem, device_, recipe_of_);
+      note_expected(learned_configs(), model);
+      // None of the timed configs is good here: another of the space may be.
+      if (loss_.back() >= kPoorLoss && std::ranges::none_of(expected_.back(), is_good)) {
+        expected_.back().clear();
+        note_expected(launchable(problem), model);
+      }
       return;
     }
     std::vector<ShapeSummary> around;
     for (const ShapeDims& each : nearest_shapes(tuned, shape)) {
       if (const auto known = known_.find(each); known != known_.end()) around.push_back(known->second);
     }
-    note_expected(launchable(problem), NearestPredictor(around, shape, log_padding(recipe_of, problem, device_)));
+    note_expected(launchable(problem), NearestPredictor(around, shape, log_padding(recipe_of_, problem, device_)));
+  }
+
+  void add_shape(const ShapeDims& shape) {
+    shapes_.push_back(shape);
+    expected_.emplace_back();
+    loss_.push_back(unserved_);
+  }
+
+  /// Adds those of the shapes at which nothing that has a binary, or was chosen, is good, with all that can be launched.
+  void look_for_poor(const std::vector<ShapeDims>& shapes) {
+    std::vector<const ConfigId*> there;
+    for (const ConfigId& config : kept_) there.push_back(&config);
+    for (const ShapeDims& shape : shapes) {
+      const Problem problem = problem_of(interface_, spec_, shape);
+      const ModelPredictor model(*learned_->model, interface_, problem, device_, recipe_of_);
+      const auto losses = model.losses(there);
+      if (std::ranges::any_of(losses, [](const auto& loss) { return loss && *loss < kPoorLoss; })) continue;
+      add_shape(shape);
+      note_expected(launchable(problem), model);
+    }
   }
 
   [[nodiscard]] std::vector<ConfigId> learned_configs() const {
@@ -187,10 +221,12 @@ class Choosing {
     expected_.back().push_back({place->second, loss});
   }
 
-  std::optional<std::size_t> most_helpful() const {
+  /// `poor_only`: at shapes that are served poorly so far.
+  std::optional<std::size_t> most_helpful(bool poor_only) const {
     constexpr double kLeastGain = 1e-6;
     std::vector<double> gains(candidates_.size(), 0);
     for (std::size_t i = 0; i < shapes_.size(); ++i) {
+      if (poor_only && loss_[i] < kPoorLoss) continue;
       for (const Expected& each : expected_[i]) gains[each.candidate] += std::max(0.0, loss_[i] - each.loss);
     }
     const auto best = std::ranges::max_element(gains);
@@ -217,6 +253,7 @@ class Choosing {
         if (each.candidate == candidate) loss_[i] = std::min(loss_[i], each.loss);
       }
     }
+    kept_.insert(candidates_[candidate]);
   }
 
   void add_nearly_best(std::vector<Spare>& chosen, std::size_t most) const {
@@ -228,7 +265,7 @@ class Choosing {
     }
     std::ranges::stable_sort(ranked, std::greater(), [](const auto* each) { return each->second.size(); });
     for (const auto* const each : ranked) {
-      if (chosen.size() == most) break;
+      if (chosen.size() >= most) break;
       const ShapeDims& home = each->second.front();
       chosen.push_back({each->first, problem_of(interface_, spec_, home), home});
     }
@@ -241,8 +278,9 @@ class Choosing {
   MeasureMode mode_;
   const SpaceValues& space_;
   const ConfigIds& failed_;
+  const RecipeOf recipe_of_ = [this](const std::string& hash) -> const ImplementationRecipe& { return recipe(hash); };
   /// The loss of a shape that only the base serves.
-  double unserved_ = kUnserved;
+  double unserved_ = kPoorLoss;
   /// Null if nothing was learned.
   std::shared_ptr<const Learned> learned_;
   std::vector<Known> implementations_;

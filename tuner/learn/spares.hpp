@@ -37,6 +37,9 @@ struct Spare {
 /// this.
 inline constexpr double kNearlyBest = 0.05;
 
+/// The most spares beyond those asked for: each serves drawn shapes that are served poorly without it (kPoorLoss).
+inline constexpr std::size_t kMostCovering = 64;
+
 /// Configs that were nearly the best somewhere, with those shapes, the least loss first.
 using NearlyBest = std::map<ConfigId, std::vector<ShapeDims>>;
 /// Considers configs of the implementations in `space` that are not in `failed`: older sources can no longer be
@@ -46,9 +49,10 @@ using NearlyBest = std::map<ConfigId, std::vector<ShapeDims>>;
 /// Removes winners and spares from `nearly`.
 [[nodiscard]] NearlyBest not_kept(NearlyBest nearly, const std::vector<ShapeSummary>& known);
 
-/// Chooses at most `most` spares. First, greedily, the configs that reduce the predicted loss at drawn shapes most,
+/// Chooses `most` spares, or fewer. First, greedily, the configs that reduce the predicted loss at drawn shapes most,
 /// given the binaries of winners and existing spares. Then configs that were nearly the best, those at most shapes
-/// first. Excludes `failed` (Store::failed_configs). Empty if nothing is tuned. Deterministic.
+/// first. Then up to kMostCovering more. Excludes `failed` (Store::failed_configs). Empty if nothing is tuned.
+/// Deterministic.
 [[nodiscard]] std::vector<Spare> choose_spares(const WinnerSource& source, const OpInterface& interface,
                                                const OpSpec& spec, const DeviceFacts& device, MeasureMode mode,
                                                const SpaceValues& space, const ConfigIds& failed, std::size_t most);

@@ -21,6 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 class SparesTest : public ::testing::Test {
  protected:
@@ -189,7 +190,7 @@ TEST_F(SparesTest, then_are_not_what_was_slower_than_the_best_of_any_width_by_mo
   time(8, 64, "wide{num_warps=8,vec=8,static_dims=0}", 208);
   time(8, 64, "wide{num_warps=16,vec=8,static_dims=0}", 212);
   EXPECT_THAT(texts(choose(8)),
-              ElementsAre("wide{num_warps=4,vec=8,static_dims=0}", "wide{num_warps=8,vec=8,static_dims=0}"));
+              UnorderedElementsAre("wide{num_warps=4,vec=8,static_dims=0}", "wide{num_warps=8,vec=8,static_dims=0}"));
   // Faster than all of these, but it can no longer be compiled.
   cache_.store().put_implementation(interface_.hash(), {kOlder, scale_wide()});
   time(8, 64, "wide{num_warps=1,vec=8,static_dims=0}", 150, kOlder);
@@ -224,6 +225,22 @@ TEST_F(SparesTest, are_for_shapes_first_that_nothing_serves_but_a_slow_base) {
   cache_.add_winner(interface_, "scale[dtype=f16]{rows=8,cols=64}", "plain{num_warps=1}",
                     {.role = WinnerRole::base, .median_ns = 100 * 100});
   EXPECT_EQ(first(), Config::parse(anywhere).text());
+}
+
+TEST_F(SparesTest, beyond_those_asked_for_serve_shapes_at_which_nothing_known_is_good) {
+  const std::string wide = "wide{num_warps=8,vec=8,static_dims=0}";
+  const std::string anywhere = "wide{num_warps=8,vec=1,static_dims=0}";
+  tune(8, 64, wide);
+  tune(4096, 8190, "wide{num_warps=2,vec=1,static_dims=1}");
+  tune(8, 64, "plain{num_warps=1}", WinnerRole::base);
+  learn(4, {wide});
+  EXPECT_THAT(texts(choose(0)), ElementsAre(Config::parse(anywhere).text()))
+      << "what was learned of is for whole vectors";
+  const std::vector<Spare> spares = choose(0);
+  ASSERT_THAT(spares, SizeIs(1));
+  EXPECT_NE(spares.front().serves.dim("cols") % 8, 0);
+  tune(8, 65, anywhere);
+  EXPECT_THAT(choose(0), IsEmpty()) << "that has a binary";
 }
 
 }  // namespace

@@ -203,6 +203,22 @@ TEST_F(MatchLearned, what_is_wanted_is_not_legal_everywhere) {
   EXPECT_THAT(offered(softmax_key(8, 64), true), ElementsAre("nearest 8x128 onchip{num_warps=2,static_dims=0}"));
 }
 
+TEST_F(MatchLearned, whoever_compiles_combines_values_where_nothing_that_was_learned_of_is_good) {
+  StoredImplementation picky = onchip("impl-p");
+  picky.recipe.constraints.push_back(Formula::parse("static_dims == 0 or cols >= 128"));
+  store.put_implementation(softmax_interface().hash(), picky);
+  put_server(store, near, onchip_config(2, 0), WinnerRole::best, "impl-p");
+  learn(test::model_of(onchip_space({"impl-p"}), {.feature = 1, .cut = 3.1F, .below = 1},
+                       {{0, onchip_config(16, 1).text()}, {0, onchip_config(2, 0).text()}}));
+  EXPECT_THAT(offered(softmax_key(8, 256), true),
+              ElementsAre("nearest 8x128 onchip{num_warps=16,static_dims=1} compiled",
+                          "nearest 8x128 onchip{num_warps=2,static_dims=0}"));
+  EXPECT_THAT(offered(softmax_key(8, 64), true),
+              ElementsAre("nearest 8x128 onchip{num_warps=16,static_dims=0} compiled",
+                          "nearest 8x128 onchip{num_warps=2,static_dims=0}"));
+  EXPECT_THAT(offered(softmax_key(8, 64)), ElementsAre("nearest 8x128 onchip{num_warps=2,static_dims=0}"));
+}
+
 TEST_F(MatchLearned, where_nobody_is_legal_the_base_serves) {
   put_server(store, near, onchip_config(2, 0));
   StoredImplementation any = onchip("impl-any");
