@@ -334,9 +334,9 @@ bool better_evidence(const Winner& a, const Winner& b) {
   // Greater is better evidence.
   const auto evidence = [](const Winner& winner) {
     const std::optional<Timing>& timing = winner.trial.timing;
-    return std::tuple(timing.has_value(), timing && timing->rounds_ns.size() >= kEnoughRounds,
-                      winner.configs_considered - configs_not_reached(winner),
-                      timing ? -relative_interval(*timing) : 0.0, winner.trial.measured_at);
+    return std::tuple(timing.has_value(), winner.configs_considered - configs_not_reached(winner),
+                      timing && timing->rounds_ns.size() >= kEnoughRounds, timing ? -relative_interval(*timing) : 0.0,
+                      winner.trial.measured_at);
   };
   return (a.trial.timing || b.trial.timing) && evidence(a) > evidence(b);
 }

@@ -232,9 +232,9 @@ UPDATE contest SET (ours, our_configs) = (SELECT w.trial, {reached} FROM main.wi
   ORDER BY CASE role WHEN 'best' THEN 0 WHEN 'dynamic' THEN 1 ELSE 2 END, position LIMIT 1);
 UPDATE contest SET state = CASE
   WHEN ours IS NULL THEN 'added'
-  WHEN (SELECT (a.enough, their_configs, a.narrow, a.measured_at) > (b.enough, our_configs, b.narrow, b.measured_at)
+  WHEN (SELECT (their_configs, a.enough, a.narrow, a.measured_at) > (our_configs, b.enough, b.narrow, b.measured_at)
         FROM evidence a, evidence b WHERE a.trial = contest.theirs AND b.trial = contest.ours) THEN 'replaced'
-  WHEN (SELECT (a.enough, their_configs, a.narrow, a.measured_at) < (b.enough, our_configs, b.narrow, b.measured_at)
+  WHEN (SELECT (their_configs, a.enough, a.narrow, a.measured_at) < (our_configs, b.enough, b.narrow, b.measured_at)
         FROM evidence a, evidence b WHERE a.trial = contest.theirs AND b.trial = contest.ours) THEN 'kept'
   WHEN (SELECT hash FROM this_pack)
      < (SELECT coalesce(max(k.hash), '') FROM main.winners w LEFT JOIN main.packs k ON k.id = w.pack
