@@ -294,15 +294,17 @@ def varlen_page(figures):
 
 def tuner_page(figures):
     rows = []
+    several = any(arm["least"] < arm["most"] for arms in figures["to_a_winner_s"].values() for arm in arms.values())
     for case, arms in figures["to_a_winner_s"].items():
         theirs, ours = arms["triton"], arms["tilewright"]
-        seconds = [f"{arm['median']:.2f} ({arm['least']:.2f} to {arm['most']:.2f})" for arm in (theirs, ours)]
+        seconds = [f"{arm['median']:.2f}" + (f" ({arm['least']:.2f} to {arm['most']:.2f})" if several else "")
+                   for arm in (theirs, ours)]
         rows.append([case, *seconds, f"{theirs['median'] / ours['median']:.1f} ×"])
     grid = figures["grid"]
     swept = grid and (f"A grid of {grid['problems']} shapes of softmax, cold: {grid['measured']} configs verified and "
                       f"measured, {grid['compiled']} binaries compiled, in {grid['seconds']:.1f} s.")
     raced = ["Seconds from the first call to a winner, with as many configs as Triton's autotuner has (softmax 6, gemm "
-             "12) and nothing compiled before; medians, least and most.",
+             "12) and nothing compiled before; " + ("medians, least and most." if several else "one turn."),
              table(["", "Triton", "Tilewright", "as fast"], rows)]
     return raced * bool(rows) + [swept] * bool(swept)
 
@@ -457,9 +459,10 @@ def readme_table(results):
                          "driver call.")
     if "untuned" in results:
         exported = [each for each in results["untuned"]["figures"]["specs"] if each["served"] == "exported"]
-        mean, most = (between([100 * each[name] for each in exported]) for name in ("mean", "p95"))
-        sentences.append(f"- [Untuned shapes](docs/benchmarks/untuned.md), served by an export: {mean} % slower than "
-                         f"their best in the mean of a spec, {most} % at the 95th percentile.")
+        typical, mean, most = (median([each[name] for each in exported]) for name in ("median", "mean", "p95"))
+        sentences.append("- [Untuned shapes](docs/benchmarks/untuned.md), served by an export, lose to their own winner: "
+                         f"half of a spec's shapes at most {percent(typical)} %, {percent(mean)} % in the mean, "
+                         f"{percent(most)} % at the 95th percentile (medians of {len(exported)} specs).")
     parts += ["\n".join(sentences)] if sentences else []
     measured = {}
     for result in results.values():
