@@ -52,7 +52,9 @@ def dead_link(path, text, target, anchor):
 def tracked_files():
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
     names = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\0")
-    return sorted({pathlib.Path(name) for name in names if name and pathlib.Path(name).is_file()})
+    files = sorted({pathlib.Path(name) for name in names if name and pathlib.Path(name).is_file()})
+    # A check of nothing would pass.
+    return files or sys.exit("git lists no file here")
 
 
 def too_wide(path, text):
