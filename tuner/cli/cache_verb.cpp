@@ -52,7 +52,8 @@ Verb cache_verb() {
       "file is then free, the file is rewritten smaller, which needs free disk space of its size."};
   verb.options = {
       {"dry-run", "", "gc: remove nothing, and print the removable rows and bytes."},
-      {"damaged", "", "gc: also remove damaged rows of tables that sweeps fill again, and rows that depend on them."},
+      {"damaged", "",
+       "gc: also remove damaged rows, and rows that depend on them. Sweeps fill them again, except pins and misses."},
       {"past-winners", "N", "gc: keep the newest N past winners of each problem and role. Default: 8."},
       kOps,
       kCache,

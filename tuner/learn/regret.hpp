@@ -94,8 +94,8 @@ struct Region {
   std::string text;
   std::vector<Regret> regrets;
 };
-[[nodiscard]] std::vector<Region> by_region(const std::vector<Regret>& regrets);
 /// The regions, the smallest first.
+[[nodiscard]] std::vector<Region> by_region(const std::vector<Regret>& regrets);
 
 /// At most `most` untuned shapes whose tuning would help most, the greatest loss first. For each tuned shape that lost
 /// more than `tolerated`, the shape half-way to the one that served it; an untuned shape stands for itself.

@@ -13,7 +13,7 @@
 namespace tilewright {
 
 /// A config is pruned if its bound is more than this multiple of the yardstick's. Chosen so that no recording loses a
-/// config within a tenth of its best.
+/// config within 1 % of its best (PrunedRecordings).
 inline constexpr double kHopelessBound = 1.3;
 /// The yardstick is the config with the eighth least bound, because some may not compile. With no more configs than
 /// this, none is pruned.
