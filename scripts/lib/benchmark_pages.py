@@ -327,14 +327,18 @@ def launch_page(figures):
 def untuned_page(figures):
     bounded = (" A sweep had the time of its `--budget` below: its winner may not be the fastest config."
                if any(each["bounded"] for each in figures["specs"]) else "")
-    rows = [[f"`{each['spec']}`", each["served"], f"{each['judged']} of {each['asked']}", percent(each["mean"]),
+    def shown(spec):
+        return " ".join(word for word in spec.split() if not word.endswith(("=no", "=none")))
+
+    rows = [[f"`{shown(each['spec'])}`", each["served"], f"{each['judged']} of {each['asked']}", percent(each["mean"]),
              percent(each["median"]), percent(each["p95"]), percent(each["worst"]), each["failed"]]
             for each in figures["specs"]]
     notes = dict.fromkeys(note for each in figures["specs"] for note in each["notes"])
     return ["Shapes are drawn between the tuned ones, those first that share the fewest dims with any of them. Each is "
             "swept, and the config that would serve it is timed beside its winner. The loss is how much slower it is, "
             "in %: mean, median, 95th percentile and worst. *exported* is served by what an export has, *jit* by a "
-            "launcher that compiles ([untuned.md](../untuned.md))." + bounded,
+            "launcher that compiles ([untuned.md](../untuned.md)). The table leaves out attributes that are `no` or "
+            "`none`." + bounded,
             table(["spec, bf16", "served", "judged", "mean, %", "median", "95th", "worst", "wrong"], rows), *notes]
 
 
