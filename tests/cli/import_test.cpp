@@ -211,8 +211,8 @@ TEST_F(ImportVerb, ships_no_share_above_102_percent_and_ceilings_that_hold) {
     }
   }
   EXPECT_GT(placed, 4000U);
-  // GPUs of one model differ by some percent, and not each that timed a kernel has timed copies. What only reads outruns
-  // a copy by up to 5 %.
+  // GPUs of one model differ by some percent, and not each that timed a kernel has timed copies. What only reads
+  // outruns a copy by up to 5 %.
   EXPECT_LE(outrun, placed / 150) << "copies that a kernel outran: the ceiling is a mistake";
 }
 

@@ -164,7 +164,7 @@ class Choosing {
     loss_.push_back(unserved_);
   }
 
-  /// Adds those of the shapes at which nothing that has a binary, or was chosen, is good, with all that can be launched.
+  /// Adds the shapes at which nothing that has a binary, or was chosen, is good, with all that can be launched there.
   void look_for_poor(const std::vector<ShapeDims>& shapes) {
     std::vector<const ConfigId*> there;
     for (const ConfigId& config : kept_) there.push_back(&config);
