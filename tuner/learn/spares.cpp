@@ -68,11 +68,11 @@ class Choosing {
     }
   }
 
-  std::vector<Spare> run(std::size_t most) {
+  std::vector<Spare> run(std::size_t most, std::size_t covering) {
     const ProblemKey key{problem_of(interface_, spec_, ShapeDims(interface_.dims.size(), 1)), interface_.hash(),
                          device_.fingerprint()};
     const std::vector<ShapeDims> tuned = source_.tuned_shapes(key, mode_);
-    if (tuned.empty()) return {};
+    if (tuned.empty() || most + covering == 0) return {};
     std::vector<ShapeSummary> shapes = source_.known_shapes(key, mode_, tuned);
     unserved_ = std::max(kPoorLoss, loss_of_base(shapes));
     for (const ShapeSummary& shape : shapes) {
@@ -97,8 +97,8 @@ class Choosing {
       }
     };
     choose(most, false);
-    if (learned_) look_for_poor(drawn(tuned, kShapesToCover, 1, kSeedToCover));
-    choose(chosen.size() + kMostCovering, true);
+    if (learned_ && covering > 0) look_for_poor(drawn(tuned, kShapesToCover, 1, kSeedToCover));
+    choose(chosen.size() + covering, true);
     add_nearly_best(chosen, most);
     return chosen;
   }
@@ -353,8 +353,8 @@ NearlyBest not_kept(NearlyBest nearly, const std::vector<ShapeSummary>& known) {
 
 std::vector<Spare> choose_spares(const WinnerSource& source, const OpInterface& interface, const OpSpec& spec,
                                  const DeviceFacts& device, MeasureMode mode, const SpaceValues& space,
-                                 const ConfigIds& failed, std::size_t most) {
-  return Choosing(source, interface, spec, device, mode, space, failed).run(most);
+                                 const ConfigIds& failed, std::size_t most, std::size_t covering) {
+  return Choosing(source, interface, spec, device, mode, space, failed).run(most, covering);
 }
 
 std::size_t count_spares(const WinnerSource& source, const ProblemKey& key, MeasureMode mode) {

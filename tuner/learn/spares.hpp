@@ -37,7 +37,8 @@ struct Spare {
 /// this.
 inline constexpr double kNearlyBest = 0.05;
 
-/// The most spares beyond those asked for: each serves drawn shapes that are served poorly without it (kPoorLoss).
+/// The most spares that `prepare` makes beyond those asked for: each serves drawn shapes that are served poorly without
+/// it (kPoorLoss).
 inline constexpr std::size_t kMostCovering = 64;
 
 /// Configs that were nearly the best somewhere, with those shapes, the least loss first.
@@ -51,11 +52,12 @@ using NearlyBest = std::map<ConfigId, std::vector<ShapeDims>>;
 
 /// Chooses `most` spares, or fewer. First, greedily, the configs that reduce the predicted loss at drawn shapes most,
 /// given the binaries of winners and existing spares. Then configs that were nearly the best, those at most shapes
-/// first. Then up to kMostCovering more. Excludes `failed` (Store::failed_configs). Empty if nothing is tuned.
-/// Deterministic.
+/// first. At most `covering` more serve drawn shapes that are served poorly without them. Excludes `failed`
+/// (Store::failed_configs). Empty if nothing is tuned. Deterministic.
 [[nodiscard]] std::vector<Spare> choose_spares(const WinnerSource& source, const OpInterface& interface,
                                                const OpSpec& spec, const DeviceFacts& device, MeasureMode mode,
-                                               const SpaceValues& space, const ConfigIds& failed, std::size_t most);
+                                               const SpaceValues& space, const ConfigIds& failed, std::size_t most,
+                                               std::size_t covering);
 
 /// The number of spares a source has for a spec on a device. Ignores the dims of `key`.
 [[nodiscard]] std::size_t count_spares(const WinnerSource& source, const ProblemKey& key, MeasureMode mode);

@@ -68,7 +68,7 @@ class SparesTest : public ::testing::Test {
         values_seen(store, store.known_shapes(key, MeasureMode::cold, store.tuned_shapes(key, MeasureMode::cold)));
     space.erase(kOlder);
     return choose_spares(store, interface_, spec, device_, MeasureMode::cold, space,
-                         store.failed_configs(key, MeasureMode::cold), most);
+                         store.failed_configs(key, MeasureMode::cold), most, kMostCovering);
   }
 
   static std::vector<std::string> texts(const std::vector<Spare>& spares) {
