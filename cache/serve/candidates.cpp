@@ -19,6 +19,8 @@ constexpr std::array kModes{MeasureMode::cold, MeasureMode::hot, MeasureMode::ev
 /// The extra gain that a config to compile must promise over one with a binary, which was a winner or was chosen to
 /// serve many shapes.
 constexpr double kLeastGain = 0.005;
+/// An implementation whose values have more combinations is not searched for untimed ones.
+constexpr double kMostCombinations = 1 << 20;
 // After this many unreadable rows the whole file counts as damaged, and other shapes are not asked for them.
 constexpr std::size_t kMostUnread = 16;
 
@@ -331,12 +333,14 @@ std::vector<NearConfig> Candidates::rank_by_model(const Learned& learned, const 
     }
   };
   rank(with_binary);
-  // None of the timed configs is good here: another combination of their values may be.
+  // None of those asked about is good here: another combination of their values may be.
   const auto is_good = [](const NearConfig& each) { return each.expected_loss < kPoorLoss; };
   if (any_tuned && std::ranges::none_of(ranked, is_good)) {
     asked.clear();
+    const ConfigIds refused = refused_around(around);
     for (ConfigId& id : combined(values_of(*learned.model), key.problem)) {
-      asked.push_back(&compiled.emplace_back(StoredConfig{*any_tuned, std::nullopt, std::move(id)}));
+      if (!refused.contains(id))
+        asked.push_back(&compiled.emplace_back(StoredConfig{*any_tuned, std::nullopt, std::move(id)}));
     }
     rank(0);
   }
@@ -352,6 +356,17 @@ std::optional<ShapeDims> Candidates::first_readable(const Around& around) {
     if (winner_of(key, around.mode, WinnerRole::best)) return shape;
   }
   return std::nullopt;
+}
+
+/// The configs that failed at these shapes, and their bases: what a model was learned from leaves both out.
+ConfigIds Candidates::refused_around(const Around& around) {
+  ConfigIds refused;
+  for (const ShapeSummary& shape : known_shapes(around, around.shapes)) {
+    for (const ConfigSummary& each : shape.configs) {
+      if (each.has_failed || each.role == WinnerRole::base) refused.insert(each.id);
+    }
+  }
+  return refused;
 }
 
 /// The facts of the device that the trials are of.
@@ -389,6 +404,9 @@ Candidates::ValuesByHash Candidates::values_of(const LossModel& model) const {
 std::vector<ConfigId> Candidates::combined(const ValuesByHash& seen, const Problem& problem) const {
   std::vector<ConfigId> configs;
   for (const auto& [hash, values] : seen) {
+    double count = 1;
+    for (const std::vector<std::int64_t>& each : values) count *= static_cast<double>(each.size());
+    if (count > kMostCombinations) continue;
     for (Config& config : combinations(recipe_(hash), values, problem, query_.device)) {
       configs.push_back({hash, std::move(config)});
     }

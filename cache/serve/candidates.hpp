@@ -97,6 +97,7 @@ class Candidates {
   std::vector<ShapeSummary> known_shapes(const Around& around, const std::vector<ShapeDims>& shapes);
   std::vector<NearConfig> rank_by_model(const Learned& learned, const Around& around);
   std::optional<ShapeDims> first_readable(const Around& around);
+  ConfigIds refused_around(const Around& around);
   DeviceFacts facts_of(const std::string& fingerprint);
   std::vector<ConfigSummary> untimed(const std::vector<ShapeSummary>& known, const Problem& problem);
   [[nodiscard]] ValuesByHash values_of(const LossModel& model) const;

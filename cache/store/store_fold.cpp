@@ -213,7 +213,7 @@ WHERE NOT EXISTS (SELECT 1 FROM main.compute_rates o WHERE o.device = d.ours AND
 /// counts a winner's configs that were tried or left out for a reason.
 constexpr const char* kFoldWinners = R"sql(
 CREATE TEMP VIEW evidence AS
-SELECT t.id AS trial,
+SELECT t.id AS trial, t.median_ns IS NOT NULL AS timed,
        coalesce((SELECT length(r.nanoseconds) >= 64 FROM main.rounds r WHERE r.trial = t.id), 0) AS enough,
        -iif(t.median_ns > 0, (t.high_ns - t.low_ns) / t.median_ns, 1.0) AS narrow, t.measured_at
 FROM main.trials t;
@@ -232,9 +232,11 @@ UPDATE contest SET (ours, our_configs) = (SELECT w.trial, {reached} FROM main.wi
   ORDER BY CASE role WHEN 'best' THEN 0 WHEN 'dynamic' THEN 1 ELSE 2 END, position LIMIT 1);
 UPDATE contest SET state = CASE
   WHEN ours IS NULL THEN 'added'
-  WHEN (SELECT (their_configs, a.enough, a.narrow, a.measured_at) > (our_configs, b.enough, b.narrow, b.measured_at)
+  WHEN (SELECT (a.timed, their_configs, a.enough, a.narrow, a.measured_at)
+                    > (b.timed, our_configs, b.enough, b.narrow, b.measured_at)
         FROM evidence a, evidence b WHERE a.trial = contest.theirs AND b.trial = contest.ours) THEN 'replaced'
-  WHEN (SELECT (their_configs, a.enough, a.narrow, a.measured_at) < (our_configs, b.enough, b.narrow, b.measured_at)
+  WHEN (SELECT (a.timed, their_configs, a.enough, a.narrow, a.measured_at)
+                    < (b.timed, our_configs, b.enough, b.narrow, b.measured_at)
         FROM evidence a, evidence b WHERE a.trial = contest.theirs AND b.trial = contest.ours) THEN 'kept'
   WHEN (SELECT hash FROM this_pack)
      < (SELECT coalesce(max(k.hash), '') FROM main.winners w LEFT JOIN main.packs k ON k.id = w.pack

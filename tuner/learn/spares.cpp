@@ -27,8 +27,9 @@ constexpr std::size_t kMostShapes = 16384;
 constexpr std::size_t kOneAroundOf = 4;
 constexpr double kBeyond = 4;
 constexpr std::uint64_t kSeedAround = 1;
-/// The shapes among which those are looked for that are served poorly.
+/// Drawn shapes that are searched for poorly served ones, and as many of these as suffice.
 constexpr std::size_t kShapesToCover = 2048;
+constexpr std::size_t kEnoughPoor = 256;
 constexpr std::uint64_t kSeedToCover = 2;
 
 /// The mean loss of the base at the shapes where it was timed.
@@ -97,9 +98,11 @@ class Choosing {
       }
     };
     choose(most, false);
-    if (learned_ && covering > 0) look_for_poor(drawn(tuned, kShapesToCover, 1, kSeedToCover));
-    choose(chosen.size() + covering, true);
     add_nearly_best(chosen, most);
+    if (learned_ && covering > 0) {
+      look_for_poor(drawn(tuned, kShapesToCover, 1, kSeedToCover));
+      choose(chosen.size() + covering, true);
+    }
     return chosen;
   }
 
@@ -133,7 +136,7 @@ class Choosing {
   }
 
   void note(const ConfigSummary& each) {
-    if (each.role == WinnerRole::base) refused_.insert(each.id);
+    if (each.role == WinnerRole::base) return void(refused_.insert(each.id));
     if ((each.role || each.is_spare) && !each.id.config.specialised()) kept_.insert(each.id);
   }
 
@@ -168,11 +171,14 @@ class Choosing {
   void look_for_poor(const std::vector<ShapeDims>& shapes) {
     std::vector<const ConfigId*> there;
     for (const ConfigId& config : kept_) there.push_back(&config);
+    std::size_t poor = 0;
     for (const ShapeDims& shape : shapes) {
+      if (poor == kEnoughPoor) break;
       const Problem problem = problem_of(interface_, spec_, shape);
       const ModelPredictor model(*learned_->model, interface_, problem, device_, recipe_of_);
       const auto losses = model.losses(there);
       if (std::ranges::any_of(losses, [](const auto& loss) { return loss && *loss < kPoorLoss; })) continue;
+      ++poor;
       add_shape(shape);
       note_expected(launchable(problem), model);
     }
@@ -223,14 +229,18 @@ class Choosing {
 
   /// `poor_only`: at shapes that are served poorly so far.
   std::optional<std::size_t> most_helpful(bool poor_only) const {
-    constexpr double kLeastGain = 1e-6;
+    // At poorly served shapes what is hardly better is no help.
+    const double least = poor_only ? kNearlyBest : 1e-6;
     std::vector<double> gains(candidates_.size(), 0);
     for (std::size_t i = 0; i < shapes_.size(); ++i) {
       if (poor_only && loss_[i] < kPoorLoss) continue;
-      for (const Expected& each : expected_[i]) gains[each.candidate] += std::max(0.0, loss_[i] - each.loss);
+      for (const Expected& each : expected_[i]) {
+        const double gain = loss_[i] - each.loss;
+        if (gain >= least) gains[each.candidate] += gain;
+      }
     }
     const auto best = std::ranges::max_element(gains);
-    if (best == gains.end() || *best < kLeastGain) return std::nullopt;
+    if (best == gains.end() || *best < least) return std::nullopt;
     return static_cast<std::size_t>(best - gains.begin());
   }
 
@@ -256,7 +266,7 @@ class Choosing {
     kept_.insert(candidates_[candidate]);
   }
 
-  void add_nearly_best(std::vector<Spare>& chosen, std::size_t most) const {
+  void add_nearly_best(std::vector<Spare>& chosen, std::size_t most) {
     ConfigIds taken;
     for (const Spare& each : chosen) taken.insert(each.id);
     std::vector<const NearlyBest::value_type*> ranked;
@@ -268,6 +278,8 @@ class Choosing {
       if (chosen.size() >= most) break;
       const ShapeDims& home = each->second.front();
       chosen.push_back({each->first, problem_of(interface_, spec_, home), home});
+      if (const auto place = places_.find(each->first); place != places_.end()) take(place->second);
+      kept_.insert(each->first);
     }
   }
 

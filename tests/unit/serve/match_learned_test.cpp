@@ -219,6 +219,23 @@ TEST_F(MatchLearned, whoever_compiles_combines_values_where_nothing_that_was_lea
   EXPECT_THAT(offered(softmax_key(8, 64)), ElementsAre("nearest 8x128 onchip{num_warps=2,static_dims=0}"));
 }
 
+TEST_F(MatchLearned, no_combination_of_values_serves_that_failed_or_is_the_base_of_a_shape_around) {
+  StoredImplementation picky = onchip("impl-p");
+  picky.recipe.constraints.push_back(Formula::parse("static_dims == 0 or cols >= 128"));
+  store.put_implementation(softmax_interface().hash(), picky);
+  put_server(store, near, onchip_config(2, 0), WinnerRole::best, "impl-p");
+  put_server(store, near, onchip_config(32, 0), WinnerRole::base, "impl-p");
+  Trial wrong = full_trial(onchip_config(16, 0));
+  wrong.timing.reset();
+  wrong.status = TrialStatus::wrong_result;
+  store.put_trial(near, "impl-p", wrong);
+  learn(test::model_of(
+      onchip_space({"impl-p"}), {.feature = 1, .cut = 3.1F, .below = 1},
+      {{0, onchip_config(16, 1).text()}, {0, onchip_config(32, 1).text()}, {0, onchip_config(2, 0).text()}}));
+  EXPECT_THAT(offered(softmax_key(8, 64), true), ElementsAre("nearest 8x128 onchip{num_warps=2,static_dims=0}",
+                                                             "default 8x128 onchip{num_warps=32,static_dims=0}"));
+}
+
 TEST_F(MatchLearned, where_nobody_is_legal_the_base_serves) {
   put_server(store, near, onchip_config(2, 0));
   StoredImplementation any = onchip("impl-any");
