@@ -54,8 +54,7 @@ enum class Servers : std::uint8_t {
 struct RegretSetting {
   LeftOut left_out = LeftOut::relatives;
   Servers servers = Servers::kept;
-  /// The number of spares (tuner/learn/spares.hpp) to choose from the rest and treat as compiled; `prepare` would choose
-  /// the same.
+  /// The number of spares (tuner/learn/spares.hpp) to choose from the rest and treat as compiled, as `prepare` does.
   std::size_t spares = 0;
   /// Serve as an export does: only winners and spares have binaries.
   bool exported = false;
