@@ -461,13 +461,14 @@ def readme_table(results):
         ratio = median(results["launch"]["figures"]["whole_over_bare"])
         sentences.append(f"- [A launch](docs/benchmarks/launch.md): {ratio:.3f} times the host time of the bare "
                          "driver call.")
-    if "untuned" in results:
-        exported = [each for each in results["untuned"]["figures"]["specs"] if each["served"] == "exported"]
-        typical, mean, most = (median([each[name] for each in exported]) for name in ("median", "mean", "p95"))
-        sentences.append("- [Untuned shapes](docs/benchmarks/untuned.md), served by an export, lose to their own winner: "
-                         f"half of a spec's shapes at most {percent(typical)} %, {percent(mean)} % in the mean, "
-                         f"{percent(most)} % at the 95th percentile (medians of {len(exported)} specs; a mean has up to "
-                         f"{percent(max(each['mean'] for each in exported))} %).")
+    exported = [each for each in results["untuned"]["figures"]["specs"]
+                if each["served"] == "exported"] if "untuned" in results else []
+    if exported:
+        typical, mean, most = (percent(median([each[name] for each in exported])) for name in ("median", "mean", "p95"))
+        greatest = percent(max(each["mean"] for each in exported))
+        sentences.append(f"- [Untuned shapes](docs/benchmarks/untuned.md), served by an export, lose to their own "
+                         f"winner: half of a spec's shapes at most {typical} %, {mean} % in the mean, {most} % at the "
+                         f"95th percentile (medians of {len(exported)} specs; a mean has up to {greatest} %).")
     parts += ["\n".join(sentences)] if sentences else []
     measured = {}
     for result in results.values():

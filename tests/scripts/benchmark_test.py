@@ -280,7 +280,8 @@ class Measuring(unittest.TestCase):
             made = benchmark.untuned(bench)["specs"]
         budgets = [words[words.index("--budget") + 1] for words in calls if "regret" in words]
         self.assertEqual(budgets, ["11s", "15s", "23s", "45s"], "a third of the time of each; nothing was used here")
-        self.assertEqual([(each["spec"], each["asked"], each["judged"]) for each in made], [("softmax pitch=dense", 10, 1)])
+        self.assertEqual([(each["spec"], each["asked"], each["judged"]) for each in made],
+                         [("softmax pitch=dense", 10, 1)])
         self.assertEqual(len(bench.missing), 3)
         self.assertIn("gemm", bench.missing[2])
 
