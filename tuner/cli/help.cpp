@@ -126,7 +126,7 @@ std::string markdown_text() {
   std::string text =
       "# The command line\n\n"
       "This page is the output of `tilewright help --markdown`: the texts of `tilewright help` and `tilewright VERB\n"
-      "--help`. A test compares them.\n\n"
+      "--help` (`Help.is_the_very_text_of_the_document`).\n\n"
       "Exit codes are the same for all verbs: **0** done, **1** failed, **2** the command line or a definition is "
       "wrong\n"
       "(nothing was done), **3** partly done (a sweep that was interrupted, or that left problems without a winner).\n"
