@@ -275,7 +275,7 @@ class Choosing {
     }
     std::ranges::stable_sort(ranked, std::greater(), [](const auto* each) { return each->second.size(); });
     for (const auto* const each : ranked) {
-      if (chosen.size() >= most) break;
+      if (chosen.size() == most) break;
       const ShapeDims& home = each->second.front();
       chosen.push_back({each->first, problem_of(interface_, spec_, home), home});
       if (const auto place = places_.find(each->first); place != places_.end()) take(place->second);

@@ -43,6 +43,19 @@ class MatchLearned : public testing::Test {
   void learn(const LossModel& model, const DeviceFacts& device = h200()) {
     store.put_loss_model(softmax_key(8, 128, device), MeasureMode::cold, model);
   }
+  /// Puts a winner near by, of two warps and of an implementation with one more constraint.
+  void put_picky(const char* constraint) {
+    StoredImplementation picky = onchip("impl-p");
+    picky.recipe.constraints.push_back(Formula::parse(constraint));
+    store.put_implementation(softmax_interface().hash(), picky);
+    put_server(store, near, onchip_config(2, 0), WinnerRole::best, "impl-p");
+  }
+  /// Stores a model of that implementation and these configs: those with fewer than eight warps lose a factor of e.
+  void learn_picky(const std::vector<Config>& configs) {
+    std::vector<std::pair<std::size_t, std::string>> known;
+    for (const Config& config : configs) known.emplace_back(0, config.text());
+    learn(test::model_of(onchip_space({"impl-p"}), {.feature = 1, .cut = 3.1F, .below = 1}, known));
+  }
 
   /// Makes a problem's winners unreadable.
   void damage(const ProblemKey& key) {
@@ -191,12 +204,8 @@ TEST_F(MatchLearned, whoever_compiles_wants_what_it_was_learned_of) {
 }
 
 TEST_F(MatchLearned, what_is_wanted_is_not_legal_everywhere) {
-  StoredImplementation picky = onchip("impl-p");
-  picky.recipe.constraints.push_back(Formula::parse("num_warps * 8 <= cols"));
-  store.put_implementation(softmax_interface().hash(), picky);
-  put_server(store, near, onchip_config(2, 0), WinnerRole::best, "impl-p");
-  learn(test::model_of(onchip_space({"impl-p"}), {.feature = 1, .cut = 3.1F, .below = 1},
-                       {{0, onchip_config(16, 0).text()}, {0, onchip_config(2, 0).text()}}));
+  put_picky("num_warps * 8 <= cols");
+  learn_picky({onchip_config(16, 0), onchip_config(2, 0)});
   EXPECT_THAT(offered(softmax_key(8, 256), true),
               ElementsAre("nearest 8x128 onchip{num_warps=16,static_dims=0} compiled",
                           "nearest 8x128 onchip{num_warps=2,static_dims=0}"));
@@ -204,12 +213,8 @@ TEST_F(MatchLearned, what_is_wanted_is_not_legal_everywhere) {
 }
 
 TEST_F(MatchLearned, whoever_compiles_combines_values_where_nothing_that_was_learned_of_is_good) {
-  StoredImplementation picky = onchip("impl-p");
-  picky.recipe.constraints.push_back(Formula::parse("static_dims == 0 or cols >= 128"));
-  store.put_implementation(softmax_interface().hash(), picky);
-  put_server(store, near, onchip_config(2, 0), WinnerRole::best, "impl-p");
-  learn(test::model_of(onchip_space({"impl-p"}), {.feature = 1, .cut = 3.1F, .below = 1},
-                       {{0, onchip_config(16, 1).text()}, {0, onchip_config(2, 0).text()}}));
+  put_picky("static_dims == 0 or cols >= 128");
+  learn_picky({onchip_config(16, 1), onchip_config(2, 0)});
   EXPECT_THAT(offered(softmax_key(8, 256), true),
               ElementsAre("nearest 8x128 onchip{num_warps=16,static_dims=1} compiled",
                           "nearest 8x128 onchip{num_warps=2,static_dims=0}"));
@@ -220,18 +225,13 @@ TEST_F(MatchLearned, whoever_compiles_combines_values_where_nothing_that_was_lea
 }
 
 TEST_F(MatchLearned, no_combination_of_values_serves_that_failed_or_is_the_base_of_a_shape_around) {
-  StoredImplementation picky = onchip("impl-p");
-  picky.recipe.constraints.push_back(Formula::parse("static_dims == 0 or cols >= 128"));
-  store.put_implementation(softmax_interface().hash(), picky);
-  put_server(store, near, onchip_config(2, 0), WinnerRole::best, "impl-p");
+  put_picky("static_dims == 0 or cols >= 128");
   put_server(store, near, onchip_config(32, 0), WinnerRole::base, "impl-p");
   Trial wrong = full_trial(onchip_config(16, 0));
   wrong.timing.reset();
   wrong.status = TrialStatus::wrong_result;
   store.put_trial(near, "impl-p", wrong);
-  learn(test::model_of(
-      onchip_space({"impl-p"}), {.feature = 1, .cut = 3.1F, .below = 1},
-      {{0, onchip_config(16, 1).text()}, {0, onchip_config(32, 1).text()}, {0, onchip_config(2, 0).text()}}));
+  learn_picky({onchip_config(16, 1), onchip_config(32, 1), onchip_config(2, 0)});
   EXPECT_THAT(offered(softmax_key(8, 64), true), ElementsAre("nearest 8x128 onchip{num_warps=2,static_dims=0}",
                                                              "default 8x128 onchip{num_warps=32,static_dims=0}"));
 }
