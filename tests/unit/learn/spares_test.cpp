@@ -243,6 +243,24 @@ TEST_F(SparesTest, beyond_those_asked_for_serve_shapes_at_which_nothing_known_is
   EXPECT_THAT(choose(0), IsEmpty()) << "that has a binary";
 }
 
+TEST_F(SparesTest, are_found_for_shapes_that_few_are_like_whatever_the_base_promises) {
+  const std::string usual = "wide{num_warps=8,vec=1,static_dims=0}";
+  tune(8, 64, usual);
+  tune(4096, 8190, "wide{num_warps=16,vec=1,static_dims=1}");
+  tune(8, 64, "wide{num_warps=32,vec=1,static_dims=0}", WinnerRole::base);
+  learn(4, {usual});
+  const ProblemKey key{parse_problem("scale[dtype=f16]{rows=8,cols=64}", interface_), interface_.hash(),
+                       device_.fingerprint()};
+  ImplementationRecipe picky = scale_wide();
+  picky.constraints.push_back(Formula::parse("num_warps != 8 or cols % 613 != 0"));
+  cache_.store().put_implementation(
+      interface_.hash(),
+      {cache_.store().winner_of(key, MeasureMode::cold, WinnerRole::best).value().implementation_hash, picky});
+  const std::vector<Spare> spares = choose(0);
+  ASSERT_THAT(texts(spares), ElementsAre("wide{num_warps=16,vec=1,static_dims=0}"));
+  EXPECT_EQ(spares.front().serves.dim("cols") % 613, 0);
+}
+
 TEST_F(SparesTest, are_also_for_shapes_at_which_the_base_alone_is_expected_to_be_good) {
   const std::string wide = "wide{num_warps=8,vec=8,static_dims=0}";
   const std::string base = "wide{num_warps=16,vec=1,static_dims=0}";
