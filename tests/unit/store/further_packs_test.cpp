@@ -293,6 +293,18 @@ TEST_F(FurtherPacks, have_the_winners_of_the_sweep_that_tried_more_for_the_same_
   }
 }
 
+TEST_F(FurtherPacks, have_the_winners_of_the_sweep_that_tried_more_and_had_a_shorter_final) {
+  const ProblemKey key = softmax_key(8, 100);
+  put_best(store_, key, evidence(store_, onchip_config(4)), 3);
+  (void)write();
+  Trial shorter = evidence(store_, onchip_config(8));
+  shorter.timing->rounds_ns.resize(7);
+  const std::int64_t id = store_.put_trial(key, "impl-1", shorter);
+  store_.put_winners(key, MeasureMode::cold, {winner_of(id), winner_of(id, WinnerRole::dynamic)});
+  EXPECT_THAT(write().kept, IsEmpty());
+  EXPECT_TRUE(brings_the_cache());
+}
+
 TEST_F(FurtherPacks, name_the_problems_whose_evidence_ties_if_the_older_pack_keeps_its_winners) {
   // The hashes decide.
   std::set<bool> seen;
