@@ -36,19 +36,19 @@ bool listed(const std::vector<std::string>& names, const std::string& name) {
 /// The winners of one problem on one device in one mode.
 using Group = std::vector<Store::WinnerRow>;
 
-/// The newest time of each config of a problem; those of one implementation are read at once.
-class TimedAt {
+/// The newest time or failure of each config of a problem; those of one implementation are read at once.
+class TriedAt {
  public:
-  TimedAt(const Store& store, const ProblemKey& key, MeasureMode mode) : store_(store), key_(key), mode_(mode) {}
+  TriedAt(const Store& store, const ProblemKey& key, MeasureMode mode) : store_(store), key_(key), mode_(mode) {}
 
   /// Null if there is none.
   const Trial* find(const ConfigId& config) {
-    const auto [of, is_new] = timed_.try_emplace(config.implementation_hash);
+    const auto [of, is_new] = tried_.try_emplace(config.implementation_hash);
     if (is_new) {
       for (Trial& trial : store_.trials(key_, {config.implementation_hash}, mode_)) {
-        if (trial.status != TrialStatus::ok || !trial.timing) continue;
-        Config timed = trial.config;
-        of->second.insert_or_assign(std::move(timed), std::move(trial));
+        if (trial.status == TrialStatus::pruned || (trial.status == TrialStatus::ok && !trial.timing)) continue;
+        Config tried = trial.config;
+        of->second.insert_or_assign(std::move(tried), std::move(trial));
       }
     }
     const auto found = of->second.find(config.config);
@@ -59,7 +59,7 @@ class TimedAt {
   const Store& store_;
   const ProblemKey& key_;
   MeasureMode mode_;
-  std::map<std::string, std::map<Config, Trial>> timed_;
+  std::map<std::string, std::map<Config, Trial>> tried_;
 };
 
 class Import {
@@ -111,7 +111,7 @@ class Import {
     const std::vector<Winner> there = to_.winners(key, first.mode);
     if (!there.empty()) {
       if (same_trial(there.front().trial, first.winner.trial)) {
-        put_spares(key, first.mode);
+        put_others(key, first.mode);
         return void(++counts.same);
       }
       Winner theirs = first.winner, ours = there.front();
@@ -122,7 +122,7 @@ class Import {
         conflicts_->push_back({first.problem.key(), device, first.mode, ours.trial, theirs.trial, is_better});
       }
       if (!is_better) {
-        put_spares(key, first.mode);
+        put_others(key, first.mode);
         return void(++counts.kept);
       }
     }
@@ -206,29 +206,29 @@ class Import {
       winners.push_back(std::move(winner));
     }
     to_.put_winners(key, group.front().mode, winners);
-    put_spares(key, group.front().mode);
+    put_others(key, group.front().mode);
   }
 
-  /// Brings the spares of a shape, and for a spec with spares the times of all its configs: predictions rest on them.
-  void put_spares(const ProblemKey& key, MeasureMode mode) {
-    if (spares_of(key, mode).empty()) return;
+  /// Brings the spares of a shape, and what was seen of its other configs: models are learned from their times, and a
+  /// config that failed must not be proposed.
+  void put_others(const ProblemKey& key, MeasureMode mode) {
     const std::unordered_map<ConfigId, bool> settled = settled_configs(key, mode);
     const ConfigIds& failed = failed_there(key, mode);
     const bool served_alone = thin_ && from_.learned(key, mode) != nullptr;
-    TimedAt timed(from_, key, mode);
+    TriedAt tried(from_, key, mode);
     for (const ShapeSummary& shape : from_.known_shapes(key, mode, {shape_of(key.problem)})) {
       for (const ConfigSummary& known : shape.configs) {
         const bool is_kept = known.is_spare && !failed.contains(known.id);
         const auto there = settled.find(known.id);
         const bool is_there = there != settled.end();
-        if (known.role || known.has_failed || (is_there && (there->second || !is_kept))) continue;
+        if (known.role || (is_there && (there->second || !is_kept))) continue;
         if (served_alone && !is_kept) continue;
-        const Trial* const time = is_there ? nullptr : timed.find(known.id);
-        if (time == nullptr && !is_kept) continue;
+        const Trial* const trial = is_there ? nullptr : tried.find(known.id);
+        if (trial == nullptr && !is_kept) continue;
         if (implementations_.insert(known.id.implementation_hash).second) {
           add_implementation(key, known.id.implementation_hash);
         }
-        if (time != nullptr) put_time(key, mode, known.id, *time);
+        if (trial != nullptr) put_other(key, mode, known.id, *trial);
         if (is_kept) put_spare(key, mode, known.id);
       }
     }
@@ -245,11 +245,12 @@ class Import {
     return settled;
   }
 
-  /// The time of a config that is a spare somewhere comes with its build and readings; other times come alone.
-  void put_time(const ProblemKey& key, MeasureMode mode, const ConfigId& config, Trial trial) {
+  /// The time of a config that is a spare somewhere comes with its build and readings; others come alone.
+  void put_other(const ProblemKey& key, MeasureMode mode, const ConfigId& config, Trial trial) {
     trial.sweep = 0;
     trial.phases.reset();
-    if (!spares_of(key, mode).contains(config) || failed_there(key, mode).contains(config)) {
+    if (trial.status != TrialStatus::ok || !spares_of(key, mode).contains(config) ||
+        failed_there(key, mode).contains(config)) {
       trial.build_key.clear();
       trial.accuracy.reset();
       trial.readings = {};

@@ -9,8 +9,9 @@
 #include "cache/store/store.hpp"
 
 /// Winners from one cache into another, with all that serving and judging them needs: interfaces, implementations,
-/// their trials with all rounds, builds and binaries, and the devices' ceilings and rates. Compilers' logs stay behind;
-/// the registers and spills in them are also the build's. Free functions over Stores.
+/// their trials with all rounds, builds and binaries, and the devices' ceilings and rates; and of the other configs of
+/// their problems the newest time or failure, for models. Compilers' logs stay behind; the registers and spills in them
+/// are also the build's. Free functions over Stores.
 namespace tilewright {
 
 /// Counts of the problems of one op on one device.
@@ -36,7 +37,7 @@ struct WinnerSelection {
   std::vector<std::string> ops{};
   std::vector<std::string> devices{};  ///< fingerprints
   std::function<bool(const Problem&)> wanted{};
-  /// Leaves out times of configs that do not serve, if a model was learned from them.
+  /// Leaves out what was seen of configs that do not serve, if a model was learned from it.
   bool thin = false;
 
   [[nodiscard]] bool takes(const Problem& problem, const std::string& device) const;

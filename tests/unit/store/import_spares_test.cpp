@@ -49,6 +49,28 @@ TEST_F(ImportedSpares, travel_with_their_binaries_and_times) {
   EXPECT_TRUE(to.timed(key, MeasureMode::cold, {"impl-1", onchip_config(2, 0)})->winner.trial.timing.has_value());
 }
 
+TEST_F(ImportedSpares, are_not_needed_for_what_was_seen_of_other_configs) {
+  put_best(from, key, evidence(from, onchip_config(4)));
+  from.put_trial(key, "impl-1", evidence(from, onchip_config(2, 0)));
+  Trial failed = evidence(from, onchip_config(8));
+  from.put_trial(key, "impl-1", failed);
+  failed.status = TrialStatus::wrong_result;
+  failed.timing.reset();
+  failed.measured_at += 1;
+  from.put_trial(key, "impl-1", failed);
+  for (int time = 0; time < 2; ++time) {
+    import_winners(from, to);
+    to.check();
+    std::map<std::string, ConfigSummary> here;
+    const auto known = to.known_shapes(key, MeasureMode::cold, {{8, 100}});
+    for (const ConfigSummary& each : known.at(0).configs) here[each.id.config.text()] = each;
+    const ConfigSummary& timed = here.at(onchip_config(2, 0).text());
+    EXPECT_TRUE(timed.was_timed() && !timed.has_binary) << "a model learns from it";
+    EXPECT_TRUE(here.at(onchip_config(8).text()).has_failed) << "no model may propose it";
+    EXPECT_EQ(to.counts().trials, 3) << "once";
+  }
+}
+
 TEST_F(ImportedSpares, come_to_winners_that_are_there) {
   put_best(from, key, evidence(from, onchip_config(4)));
   import_winners(from, to);

@@ -224,6 +224,7 @@ TEST(ExportWinners, is_one_file_that_opens_where_nothing_may_be_written) {
   const ProblemKey key = softmax_key(8, 100);
   put_best(from, key, evidence(from, onchip_config(4)));
   (void)from.put_trial(key, "impl-1", full_trial(onchip_config(8)));
+  (void)from.put_trial(key, "impl-1", full_trial(onchip_config(8)));
   std::filesystem::create_directory(folder / "out");
   EXPECT_EQ(export_winners(from, folder / "out/e.db")[0].added, 1U);
   std::vector<std::string> names;
@@ -237,9 +238,10 @@ TEST(ExportWinners, is_one_file_that_opens_where_nothing_may_be_written) {
               const Store made(folder / "out/e.db", {.access = StoreAccess::read});
               made.check();
               const auto row = made.winner_of(key, MeasureMode::cold, WinnerRole::best);
-              return row && row->winner.trial.config == onchip_config(4) && made.counts().trials == 1 ? 0 : 1;
+              return row && row->winner.trial.config == onchip_config(4) && made.counts().trials == 2 ? 0 : 1;
             }),
-            0);
+            0)
+      << "the winner's, and the newest of the other config";
   std::filesystem::permissions(folder / "out", std::filesystem::perms(0755));
 }
 
