@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
+#include <vector>
 
 #include "cache/base/error.hpp"
 #include "cache/base/units.hpp"
 #include "cache/plan/traffic.hpp"
+#include "cache/predict/expected_time.hpp"
 
 namespace tilewright {
 namespace {
@@ -26,50 +28,26 @@ double scaled_ns(const Timing& there, const Problem& origin, const Problem& prob
   return floor_ns + (there.median_ns - floor_ns) * points_of(problem) / points_of(origin);
 }
 
-/// The squared distance in natural logarithms.
-double distance_of(const ShapeDims& one, const ShapeDims& other) {
-  double sum = 0;
-  for (std::size_t i = 0; i < one.size(); ++i) {
-    const double steps = std::log(static_cast<double>(std::max<std::int64_t>(one[i], 1)) /
-                                  static_cast<double>(std::max<std::int64_t>(other[i], 1)));
-    sum += steps * steps;
-  }
-  return sum;
-}
-
 struct TimeAround {
   double ns = 0;
   std::string basis;
 };
 
-/// The fastest time: a mean over up to kMost shapes around, weighted by nearness; nullopt if none has a time.
+/// The fastest config's time, by the tuned shapes around; nullopt if none has a time.
 std::optional<TimeAround> fastest_around(const WinnerSource& source, const WinnerRow& served, const Problem& problem) {
-  constexpr std::size_t kMost = 4;
-  constexpr double kLeastDistance = 1e-3;
   ProblemKey key{problem, served.interface_hash, served.device.fingerprint()};
-  const ShapeDims own = shape_of(problem);
-  double sum = 0, weights = 0;
-  std::size_t count = 0;
-  std::string such_as;
+  std::vector<TimedShape> around;
   try {
-    for (const ShapeDims& shape : source.tuned_near(key, served.mode, kMost)) {
-      for (std::size_t i = 0; i < shape.size(); ++i) key.problem.dims[i].second = shape[i];
-      const std::optional<WinnerRow> best = source.winner_of(key, served.mode, WinnerRole::best);
-      if (!best || !best->winner.trial.timing) continue;
-      const Timing& timing = *best->winner.trial.timing;
-      const double weight = 1 / (distance_of(shape, own) + kLeastDistance);
-      sum += weight * std::log(scaled_ns(timing, key.problem, problem));
-      weights += weight;
-      if (count++ == 0) such_as = fmt::format("{} at {}", show_time(timing.median_ns), key.problem.key());
-    }
+    around = source.times_near(key, served.mode, kTimesAround);
   } catch (const CacheError&) {
-    // The shapes read before the error are used.
+    // A damaged row takes the expectation away, not the answer.
   }
-  if (count == 0) return std::nullopt;
-  return TimeAround{std::exp(sum / weights),
-                    fmt::format("the fastest config's time less a launch's, scaled by the product of the dims, "
-                                "from {} around, such as {}; ",
-                                counted(count, "shape"), such_as)};
+  if (around.empty()) return std::nullopt;
+  const TimedShape& nearest = around.front();
+  for (std::size_t i = 0; i < nearest.dims.size(); ++i) key.problem.dims[i].second = nearest.dims[i];
+  return TimeAround{expected_time_ns(shape_of(problem), around),
+                    fmt::format("the fastest config's time, fitted to {} around, such as {} at {}; ",
+                                counted(around.size(), "shape"), show_time(nearest.median_ns), key.problem.key())};
 }
 
 std::string basis_of_loss(const PlannedWinner& choice) {

@@ -11,8 +11,8 @@
 namespace tilewright {
 
 struct Expectation {
-  /// The fastest time of the tuned shapes around, plus the loss. If the loss is unknown: the config's own time
-  /// elsewhere. Both are scaled by the product of the dims, except the launch's share, which is constant.
+  /// The fastest config's time, fitted to the tuned shapes around (cache/predict/expected_time.hpp), plus the loss. If
+  /// the loss is unknown: the config's own time elsewhere, the launch's share and the rest times the ratio of all dims.
   std::optional<double> time_ns;
   /// The loss against the fastest config there: 0.03 for 3 %; at least 0.
   std::optional<double> loss;

@@ -23,6 +23,19 @@ std::vector<ShapeDims> WinnerSource::tuned_near(const ProblemKey& key, MeasureMo
   return nearest_shapes(tuned_shapes(key, mode), shape, most);
 }
 
+std::vector<TimedShape> WinnerSource::times_near(const ProblemKey& key, MeasureMode mode, std::size_t most) const {
+  std::vector<TimedShape> times;
+  ProblemKey at = key;
+  for (ShapeDims& shape : tuned_near(key, mode, most)) {
+    for (std::size_t i = 0; i < shape.size(); ++i) at.problem.dims[i].second = shape[i];
+    const std::optional<WinnerRow> best = winner_of(at, mode, WinnerRole::best);
+    if (!best || !best->winner.trial.timing) continue;
+    const Timing& timing = *best->winner.trial.timing;
+    times.push_back({std::move(shape), timing.median_ns, timing.floor_ns});
+  }
+  return times;
+}
+
 std::vector<StoredConfig> servers_of(const std::vector<ShapeSummary>& known) {
   std::vector<StoredConfig> servers;
   ByConfig<bool> taken, failed;

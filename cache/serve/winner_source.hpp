@@ -13,6 +13,7 @@
 #include "cache/model/config_id.hpp"
 #include "cache/model/records.hpp"
 #include "cache/plan/padding.hpp"
+#include "cache/predict/expected_time.hpp"
 #include "cache/predict/loss_model.hpp"
 
 /// A source of winners, and of all that launching them needs: a cache (cache/store/store.hpp), or another file with the
@@ -102,6 +103,9 @@ class WinnerSource {
   /// read.
   [[nodiscard]] virtual std::vector<ShapeDims> tuned_near(const ProblemKey& key, MeasureMode mode,
                                                           std::size_t most) const;
+  /// The times of the best winners at these shapes; those without a time are left out. Searches memory likewise.
+  [[nodiscard]] virtual std::vector<TimedShape> times_near(const ProblemKey& key, MeasureMode mode,
+                                                           std::size_t most) const;
   /// For each of these shapes of that spec: its winners, the first of a role first; the newest time of each other
   /// config, if it is kept; and its spares. A config that failed anywhere, in any dtype and with any attributes, is no
   /// spare.

@@ -160,6 +160,9 @@ class Store final : public WinnerSource {
   /// Read again after the file has changed.
   [[nodiscard]] std::vector<ShapeDims> tuned_near(const ProblemKey& key, MeasureMode mode,
                                                   std::size_t most) const override;
+  /// Likewise.
+  [[nodiscard]] std::vector<TimedShape> times_near(const ProblemKey& key, MeasureMode mode,
+                                                   std::size_t most) const override;
   [[nodiscard]] std::vector<ShapeSummary> known_shapes(const ProblemKey& key, MeasureMode mode,
                                                        const std::vector<ShapeDims>& shapes) const override;
   [[nodiscard]] std::optional<WinnerRow> timed(const ProblemKey& key, MeasureMode mode,

@@ -102,6 +102,8 @@ struct Store::Impl {
     std::map<std::string, std::optional<StoredImplementation>> implementations;
     std::optional<std::vector<DeviceFacts>> devices;
     std::map<OfSpec, FlatShapes> shapes;
+    /// The median and the floor of each shape's best winner.
+    std::map<OfSpec, std::map<ShapeDims, std::pair<double, double>>> times;
     std::map<OfSpec, std::shared_ptr<const Learned>> learned;
   };
   Kept kept;
@@ -119,7 +121,7 @@ struct Store::Impl {
     version.next();
     const std::array state{version.integer(0), static_cast<std::int64_t>(database.handle().getTotalChanges()),
                            database.generation()};
-    if (kept.state != state) kept = {state, {}, {}, {}, {}, {}, {}};
+    if (kept.state != state) kept = {state, {}, {}, {}, {}, {}, {}, {}};
     return kept;
   }
   /// The value of `key` in a map of `kept`; `read` makes a missing one. Call it inside a snapshot.

@@ -92,6 +92,18 @@ FlatShapes read_tuned(Database& database, const ids::SpecOnDevice& at, MeasureMo
   return shapes;
 }
 
+std::map<ShapeDims, std::pair<double, double>> read_times(Database& database, const ids::SpecOnDevice& at,
+                                                          MeasureMode mode) {
+  std::map<ShapeDims, std::pair<double, double>> times;
+  Query query = database.query(
+      "SELECT p.dims, t.median_ns, ifnull(t.floor_ns, 0) FROM winners w JOIN problems p ON p.id = w.problem "
+      "JOIN trials t ON t.id = w.trial WHERE w.spec = ? AND w.device = ? AND w.mode = ? AND w.role = 'best' "
+      "AND w.position = 0 AND t.median_ns > 0 AND w.intact AND p.intact AND t.intact",
+      at.spec, at.device, name(mode));
+  while (query.next()) times.try_emplace(decode_shape(query.text(0)), query.real(1), query.real(2));
+  return times;
+}
+
 }  // namespace
 
 std::vector<std::vector<std::int64_t>> Store::tuned_shapes(const ProblemKey& key, MeasureMode mode) const {
@@ -118,6 +130,24 @@ std::vector<std::vector<std::int64_t>> Store::tuned_near(const ProblemKey& key, 
     const FlatShapes& shapes = impl_->keep(&Impl::Kept::shapes, {found->spec, found->device, mode},
                                            [&] { return read_tuned(database, *found, mode); });
     return nearest_of(shapes, shape_of(key.problem), most);
+  });
+}
+
+std::vector<TimedShape> Store::times_near(const ProblemKey& key, MeasureMode mode, std::size_t most) const {
+  return impl_->reading("read times", [&, &database = impl_->database] {
+    const auto snapshot = database.begin_read();
+    std::vector<TimedShape> near;
+    const auto found = ids::find_spec_on_device(database, key);
+    if (!found) return near;
+    const Impl::Kept::OfSpec spec{found->spec, found->device, mode};
+    const FlatShapes& shapes =
+        impl_->keep(&Impl::Kept::shapes, spec, [&] { return read_tuned(database, *found, mode); });
+    const auto& times = impl_->keep(&Impl::Kept::times, spec, [&] { return read_times(database, *found, mode); });
+    for (ShapeDims& shape : nearest_of(shapes, shape_of(key.problem), most)) {
+      const auto time = times.find(shape);
+      if (time != times.end()) near.push_back({std::move(shape), time->second.first, time->second.second});
+    }
+    return near;
   });
 }
 

@@ -74,8 +74,7 @@ TEST_F(QueryTest, of_a_shape_never_tuned_time_and_loss_are_expected_and_the_byte
   const ServedConfig least = op.match({1, 64});
   EXPECT_NEAR(least.expected_ns, (1 + least.expected_loss) * (800 + 200 / 4.0), 1e-6) << "a launch's share stays";
   EXPECT_EQ(served.expected_by,
-            "the fastest config's time less a launch's, scaled by the product of the dims, from 1 shape around, such "
-            "as 1.000 µs at "
+            "the fastest config's time, fitted to 1 shape around, such as 1.000 µs at "
             "scale[dtype=f32,round=no]{rows=4,cols=64}; its loss by the shapes around");
   const ServedConfig base = scale().match({5, 7});
   EXPECT_THAT(base.expected_by, HasSubstr("its loss is not known"));
@@ -90,7 +89,7 @@ TEST_F(QueryTest, a_time_is_expected_by_the_shapes_around_wherever_the_config_is
   const ServedConfig served = Launcher(path_).op("scale[dtype=f32]").match({2048, 64});
   // Its source's 200 ns above a launch become 512 times as much here: 103 µs.
   EXPECT_NEAR(served.expected_ns, 17200, 1000);
-  EXPECT_THAT(served.expected_by, HasSubstr("from 3 shapes around, such as"));
+  EXPECT_THAT(served.expected_by, HasSubstr("fitted to 3 shapes around, such as"));
 }
 
 TEST_F(QueryTest, nothing_to_serve_is_an_answer_and_not_an_error) {

@@ -53,6 +53,37 @@ TEST(StoreKnown, a_time_counts_until_a_later_try_of_the_config_goes_wrong) {
   EXPECT_THAT(times_at(store, key), IsEmpty());
 }
 
+TEST(StoreKnown, the_times_near_a_shape_are_those_of_the_winners_there_and_follow_them) {
+  const TemporaryFolder folder;
+  Store store = prepared_store(folder / "c.db");
+  const auto put = [&](std::int64_t rows, double median_ns) {
+    const ProblemKey key = softmax_key(rows, 64);
+    const std::int64_t trial = store.put_trial(key, onchip().hash, full_trial(onchip_config(4), median_ns));
+    store.put_winners(key, MeasureMode::cold, {winner_of(trial)});
+  };
+  const auto near = [](const WinnerSource& source, std::size_t most) {
+    std::vector<std::pair<std::int64_t, double>> found;
+    for (const TimedShape& each : source.times_near(softmax_key(9, 64), MeasureMode::cold, most)) {
+      found.emplace_back(each.dims.front(), each.median_ns);
+    }
+    return found;
+  };
+  put(8, 1000);
+  put(64, 3000);
+  put(1024, 9000);
+  using Times = std::vector<std::pair<std::int64_t, double>>;
+  EXPECT_EQ(near(store, 2), (Times{{8, 1000}, {64, 3000}}));
+  put(8, 900);
+  EXPECT_EQ(near(store, 3), (Times{{8, 900}, {64, 3000}, {1024, 9000}}));
+  EXPECT_THAT(store.times_near(softmax_key(9, 64), MeasureMode::hot, 3), IsEmpty());
+  // Of any source, by its winners.
+  std::vector<double> by_winners;
+  for (const TimedShape& each : store.WinnerSource::times_near(softmax_key(9, 64), MeasureMode::cold, 3)) {
+    by_winners.push_back(each.median_ns);
+  }
+  EXPECT_THAT(by_winners, ElementsAre(900, 3000, 9000));
+}
+
 TEST(StoreKnown, a_spare_that_was_timed_before_its_binary_was_kept_has_both) {
   const TemporaryFolder folder;
   Store store = prepared_store(folder / "c.db");
