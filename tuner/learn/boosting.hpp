@@ -37,7 +37,7 @@ struct BoostingSettings {
   /// The learning rate: the share of a leaf's mean residual that its value takes.
   double rate = 0.1;
   /// The fewest rows of a leaf.
-  std::size_t rows = 20;
+  std::size_t rows = 8;
   /// Added to each leaf's weight: shrinks the values of light leaves.
   double doubt = 1;
 };

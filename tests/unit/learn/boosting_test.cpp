@@ -143,16 +143,16 @@ TEST(Boosting, of_nothing_expects_nothing) {
 
 TEST(Boosting, halves_no_leaf_into_fewer_rows_than_are_asked) {
   Table table;
-  for (int i = 0; i < 39; ++i) table.add({i / 39.0}, i < 20 ? 0 : 1);
-  EXPECT_THAT(table.learned().roots, IsEmpty()) << "two leaves would need 40";
+  for (int i = 0; i < 15; ++i) table.add({i / 15.0}, i < 8 ? 0 : 1);
+  EXPECT_THAT(table.learned().roots, IsEmpty()) << "two leaves would need 16";
   table.add({1}, 1);
   EXPECT_NEAR(ask(table.model(), {0}), 0, 1e-3);
   EXPECT_NEAR(ask(table.model(), {1}), 1, 1e-3);
-  // Five outliers are too few for a leaf.
+  // Two outliers are too few for a leaf.
   Table few;
-  for (int i = 0; i < 200; ++i) few.add({i / 200.0}, i < 5 ? 1 : 0);
+  for (int i = 0; i < 200; ++i) few.add({i / 200.0}, i < 2 ? 1 : 0);
   EXPECT_LT(ask(few.model(), {0}), 0.3);
-  EXPECT_GT(ask(few.model({.rows = 5}), {0}), 0.99);
+  EXPECT_GT(ask(few.model({.rows = 2}), {0}), 0.99);
 }
 
 TEST(Boosting, of_more_values_than_a_node_can_tell_apart_cuts_between_as_many_rows_each) {
