@@ -310,8 +310,9 @@ Exported export_cache(const ExportRequest& request, const fs::path& file, bool r
   // A filtered export does not mention the other trials of the cache.
   const bool is_whole = filter.ops.empty() && filter.devices.empty() && !filter.wanted;
   if (!recording && is_whole && others > 0) {
-    done.notes.push_back(fmt::format("{} stay behind, failed ones included: --trials, --csv and --jsonl write them.",
-                                     counted(others, "other trial")));
+    done.notes.push_back(
+        fmt::format("{} stay behind, pruned, older, or of problems without a winner: --csv and --jsonl write them.",
+                    counted(others, "other trial")));
   }
   return done;
 }
