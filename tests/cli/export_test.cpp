@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+
 #include "cache/store/bundle/bundle.hpp"
 #include "cache/store/import.hpp"
 #include "tests/cli/demo_cache.hpp"
