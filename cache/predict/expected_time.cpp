@@ -12,11 +12,11 @@ namespace {
 
 /// A vector of 16 bytes has eight elements of 16 bits.
 constexpr int kMostHalvings = 3;
-/// A halving more or less is as far as this part of a dim's ratio of e.
+/// The distance of one halving, in natural logarithms of a dim's ratio.
 constexpr double kHalving = 0.5;
-/// What a power's distance from 1 costs, in squared logarithms of one time.
+/// The penalty of a power's squared distance from 1.
 constexpr double kRidge = 1;
-/// The shapes whose times beyond the fit are added.
+/// The shapes whose residuals are added.
 constexpr std::size_t kNearest = 4;
 /// The squared distances at which a shape weighs half as much as one at no distance, in the fit and in what is added.
 constexpr double kFar = 1;

@@ -40,7 +40,7 @@ std::optional<TimeAround> fastest_around(const WinnerSource& source, const Winne
   try {
     around = source.times_near(key, served.mode, kTimesAround);
   } catch (const CacheError&) {
-    // A damaged row takes the expectation away, not the answer.
+    // The config's own time remains.
   }
   if (around.empty()) return std::nullopt;
   const TimedShape& nearest = around.front();

@@ -12,7 +12,7 @@ namespace tilewright {
 
 struct Expectation {
   /// The fastest config's time, fitted to the tuned shapes around (cache/predict/expected_time.hpp), plus the loss. If
-  /// the loss is unknown: the config's own time elsewhere, the launch's share and the rest times the ratio of all dims.
+  /// no loss or time is known there: the config's own elsewhere, its launch's share plus the rest by the dims' product.
   std::optional<double> time_ns;
   /// The loss against the fastest config there: 0.03 for 3 %; at least 0.
   std::optional<double> loss;

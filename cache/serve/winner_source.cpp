@@ -29,7 +29,7 @@ std::vector<TimedShape> WinnerSource::times_near(const ProblemKey& key, MeasureM
   for (ShapeDims& shape : tuned_near(key, mode, most)) {
     for (std::size_t i = 0; i < shape.size(); ++i) at.problem.dims[i].second = shape[i];
     const std::optional<WinnerRow> best = winner_of(at, mode, WinnerRole::best);
-    if (!best || !best->winner.trial.timing) continue;
+    if (!best || !best->winner.trial.timing || best->winner.trial.timing->median_ns <= 0) continue;
     const Timing& timing = *best->winner.trial.timing;
     times.push_back({std::move(shape), timing.median_ns, timing.floor_ns});
   }

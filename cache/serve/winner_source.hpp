@@ -103,7 +103,7 @@ class WinnerSource {
   /// read.
   [[nodiscard]] virtual std::vector<ShapeDims> tuned_near(const ProblemKey& key, MeasureMode mode,
                                                           std::size_t most) const;
-  /// The times of the best winners at these shapes; those without a time are left out. Searches memory likewise.
+  /// The times of the best winners at these shapes, all above 0; those without a time are left out.
   [[nodiscard]] virtual std::vector<TimedShape> times_near(const ProblemKey& key, MeasureMode mode,
                                                            std::size_t most) const;
   /// For each of these shapes of that spec: its winners, the first of a role first; the newest time of each other

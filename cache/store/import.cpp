@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -36,7 +37,7 @@ bool listed(const std::vector<std::string>& names, const std::string& name) {
 /// The winners of one problem on one device in one mode.
 using Group = std::vector<Store::WinnerRow>;
 
-/// The newest time or failure of each config of a problem; those of one implementation are read at once.
+/// The time or failure that counts for each config of a problem; those of one implementation are read at once.
 class TriedAt {
  public:
   TriedAt(const Store& store, const ProblemKey& key, MeasureMode mode) : store_(store), key_(key), mode_(mode) {}
@@ -61,6 +62,9 @@ class TriedAt {
   MeasureMode mode_;
   std::map<std::string, std::map<Config, Trial>> tried_;
 };
+
+/// What a cache knows of a config at a problem.
+enum class Settled : std::uint8_t { timed, serves, failed };
 
 class Import {
  public:
@@ -111,7 +115,7 @@ class Import {
     const std::vector<Winner> there = to_.winners(key, first.mode);
     if (!there.empty()) {
       if (same_trial(there.front().trial, first.winner.trial)) {
-        put_others(key, first.mode);
+        put_others(key, first.mode, false);
         return void(++counts.same);
       }
       Winner theirs = first.winner, ours = there.front();
@@ -122,7 +126,7 @@ class Import {
         conflicts_->push_back({first.problem.key(), device, first.mode, ours.trial, theirs.trial, is_better});
       }
       if (!is_better) {
-        put_others(key, first.mode);
+        put_others(key, first.mode, false);
         return void(++counts.kept);
       }
     }
@@ -206,40 +210,59 @@ class Import {
       winners.push_back(std::move(winner));
     }
     to_.put_winners(key, group.front().mode, winners);
-    put_others(key, group.front().mode);
+    put_others(key, group.front().mode, true);
   }
 
   /// Brings the spares of a shape, and what was seen of its other configs: models are learned from their times, and a
-  /// config that failed must not be proposed.
-  void put_others(const ProblemKey& key, MeasureMode mode) {
-    const std::unordered_map<ConfigId, bool> settled = settled_configs(key, mode);
+  /// config that failed must not be proposed. Of winners that were not put, the times.
+  void put_others(const ProblemKey& key, MeasureMode mode, bool winners_are_put) {
+    std::unordered_map<ConfigId, Settled> settled = settled_configs(key, mode);
     const ConfigIds& failed = failed_there(key, mode);
-    const bool served_alone = thin_ && from_.learned(key, mode) != nullptr;
-    TriedAt tried(from_, key, mode);
+    const bool served_alone = thin_ && (from_.learned(key, mode) != nullptr || spares_of(key, mode).empty());
+    TriedAt tried(from_, key, mode), tried_there(to_, key, mode);
     for (const ShapeSummary& shape : from_.known_shapes(key, mode, {shape_of(key.problem)})) {
       for (const ConfigSummary& known : shape.configs) {
         const bool is_kept = known.is_spare && !failed.contains(known.id);
+        if (known.role && winners_are_put) continue;
+        if (!is_kept && (!is_in_use(key, known.id) || (served_alone && !known.has_failed))) continue;
         const auto there = settled.find(known.id);
-        const bool is_there = there != settled.end();
-        if (known.role || (is_there && (there->second || !is_kept))) continue;
-        if (served_alone && !is_kept) continue;
-        const Trial* const trial = is_there ? nullptr : tried.find(known.id);
-        if (trial == nullptr && !is_kept) continue;
+        const Trial* trial = tried.find(known.id);
+        if (there != settled.end() && !outdates(known, trial, there->second, tried_there)) trial = nullptr;
+        const bool is_spare_there = there != settled.end() && there->second == Settled::serves;
+        if (trial == nullptr && (!is_kept || is_spare_there)) continue;
         if (implementations_.insert(known.id.implementation_hash).second) {
           add_implementation(key, known.id.implementation_hash);
         }
         if (trial != nullptr) put_other(key, mode, known.id, *trial);
-        if (is_kept) put_spare(key, mode, known.id);
+        if (is_kept && !is_spare_there) put_spare(key, mode, known.id);
+        // A winner is listed once a role.
+        settled[known.id] = known.has_failed ? Settled::failed : is_kept ? Settled::serves : Settled::timed;
       }
     }
   }
 
-  /// The configs that `to` knows; true: the config serves already, or has failed and must not serve.
-  std::unordered_map<ConfigId, bool> settled_configs(const ProblemKey& key, MeasureMode mode) const {
-    std::unordered_map<ConfigId, bool> settled;
+  /// True if a trial replaces what `to` knows of its config: one of both is a failure, and the trial is the later.
+  static bool outdates(const ConfigSummary& known, const Trial* trial, Settled there, TriedAt& tried_there) {
+    if (trial == nullptr || known.has_failed == (there == Settled::failed)) return false;
+    const Trial* const other = tried_there.find(known.id);
+    return other == nullptr || trial->measured_at > other->measured_at;
+  }
+
+  /// True for an implementation that can be compiled from sources that `from` has seen last.
+  bool is_in_use(const ProblemKey& key, const ConfigId& config) {
+    const auto [place, is_new] = in_use_.try_emplace(key.interface_hash);
+    if (is_new) place->second = from_.implementations_in_use(key.interface_hash);
+    return place->second.contains(config.implementation_hash);
+  }
+
+  /// The configs that `to` knows.
+  std::unordered_map<ConfigId, Settled> settled_configs(const ProblemKey& key, MeasureMode mode) const {
+    std::unordered_map<ConfigId, Settled> settled;
     for (const ShapeSummary& shape : to_.known_shapes(key, mode, {shape_of(key.problem)})) {
       for (const ConfigSummary& known : shape.configs) {
-        settled[known.id] = known.role || known.is_spare || known.has_failed;
+        settled[known.id] = known.has_failed               ? Settled::failed
+                            : known.role || known.is_spare ? Settled::serves
+                                                           : Settled::timed;
       }
     }
     return settled;
@@ -303,9 +326,10 @@ class Import {
 
   std::int64_t put_trial(const ProblemKey& key, const Store::WinnerRow& row) {
     add_implementation(key, row.implementation_hash);
-    // The trial may have come from `to` in the first place.
+    // The trial may have come from `to` in the first place. Without its build it only tells a time.
     for (const Trial& known : to_.trials(key, {row.implementation_hash}, row.mode)) {
-      if (known.status == TrialStatus::ok && same_trial(known, row.winner.trial)) return known.id;
+      const bool has_build = !known.build_key.empty() || row.winner.trial.build_key.empty();
+      if (known.status == TrialStatus::ok && has_build && same_trial(known, row.winner.trial)) return known.id;
     }
     Trial trial = referred(from_.trial(row.winner.trial.id), from_, "a trial");
     trial.sweep = 0;  // a sweep of another cache
@@ -323,6 +347,7 @@ class Import {
   std::set<std::string> interfaces_;
   std::set<std::string> builds_;
   std::set<std::string> implementations_;
+  std::map<std::string, std::set<std::string>> in_use_;
   using SpecKey = std::tuple<std::string, std::string, std::string, MeasureMode>;
   std::map<SpecKey, const Group*> specs_;
   std::map<SpecKey, ConfigIds> spares_;

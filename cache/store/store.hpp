@@ -160,7 +160,7 @@ class Store final : public WinnerSource {
   /// Read again after the file has changed.
   [[nodiscard]] std::vector<ShapeDims> tuned_near(const ProblemKey& key, MeasureMode mode,
                                                   std::size_t most) const override;
-  /// Likewise.
+  /// Read once, until the file changes. Skips unreadable rows.
   [[nodiscard]] std::vector<TimedShape> times_near(const ProblemKey& key, MeasureMode mode,
                                                    std::size_t most) const override;
   [[nodiscard]] std::vector<ShapeSummary> known_shapes(const ProblemKey& key, MeasureMode mode,

@@ -102,7 +102,7 @@ struct Store::Impl {
     std::map<std::string, std::optional<StoredImplementation>> implementations;
     std::optional<std::vector<DeviceFacts>> devices;
     std::map<OfSpec, FlatShapes> shapes;
-    /// The median and the floor of each shape's best winner.
+    /// The median and the floor of the best winner of each shape that was asked for; a median of 0 if it has none.
     std::map<OfSpec, std::map<ShapeDims, std::pair<double, double>>> times;
     std::map<OfSpec, std::shared_ptr<const Learned>> learned;
   };

@@ -168,8 +168,8 @@ Verb export_verb() {
   verb.description = {
       "-o writes a cache: applications launch from it, even in a read-only folder, and `tilewright import` merges it "
       "into another cache. It has the winners, their trials and binaries, and the ceilings of their devices. Of the "
-      "other configs of their problems it has the newest time or failure, from which others can learn anew; --trials, "
-      "--csv and --jsonl write their trials.",
+      "other configs of their problems it has the newest time or failure, from which others can learn anew. Older and "
+      "pruned trials stay behind: --csv and --jsonl write them; --trials keeps the rounds of each newest trial.",
       "Without OP all ops are exported. Words after an OP narrow its problems, as for `tilewright table`: softmax "
       "dtype=bf16 cols=4096,8192 rmsnorm takes some of softmax and all of rmsnorm.",
       "A bundle is smaller and is checked whole when it is opened: winners and binaries in one read-only file, for "

@@ -37,7 +37,7 @@ Verb publish_verb() {
   verb.usage = "URL|FOLDER --key FILE [OPTION...]";
   verb.description = {
       "A snapshot has the winners with their evidence, their binaries and all else that serving needs: spares, learned "
-      "models, pins, ceilings. Trials that serve nothing stay behind. Its name is the SHA-256 of its file.",
+      "models, pins, ceilings. Times of configs that do not serve stay behind. Its name is the SHA-256 of its file.",
       "A signed manifest gives the snapshot of a channel, a number that only grows, and the digest of the content. The "
       "same packs have the same digest, folded in any order. The manifest is signed "
       "here: the service has no private key.",

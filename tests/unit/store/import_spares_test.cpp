@@ -71,6 +71,56 @@ TEST_F(ImportedSpares, are_not_needed_for_what_was_seen_of_other_configs) {
   }
 }
 
+TEST_F(ImportedSpares, are_not_needed_where_the_better_winner_stays_in_either_order) {
+  const auto outcome = [&](const std::string& name, bool reversed) {
+    Store into(folder / name);
+    Store other = prepared_store(folder / (name + "-other"));
+    put_best(other, key, evidence(other, onchip_config(8), 0.001));
+    Trial failed = full_trial(onchip_config(2));
+    failed.status = TrialStatus::wrong_result;
+    failed.timing.reset();
+    failed.measured_at = 2000;
+    failed.build_key.clear();
+    other.put_trial(key, "impl-1", failed);
+    import_winners(reversed ? other : from, into);
+    import_winners(reversed ? from : other, into);
+    into.check();
+    std::map<std::string, std::pair<bool, bool>> known;
+    const auto shapes = into.known_shapes(key, MeasureMode::cold, {{8, 100}});
+    for (const ConfigSummary& each : shapes.at(0).configs) {
+      known[each.id.config.text()] = {each.was_timed(), each.has_failed};
+    }
+    return known;
+  };
+  put_best(from, key, evidence(from, onchip_config(4), 0.1));
+  for (const auto& [when, has_failed] : std::map<std::int64_t, bool>{{1000, true}, {3000, false}}) {
+    Trial timed = full_trial(onchip_config(2));
+    timed.measured_at = when;
+    timed.build_key.clear();
+    from.put_trial(key, "impl-1", timed);
+    const std::string name = has_failed ? "earlier" : "later";
+    const auto known = outcome(name, false);
+    EXPECT_EQ(known.at(onchip_config(2).text()), std::pair(!has_failed, has_failed)) << "the later of both counts";
+    EXPECT_TRUE(known.at(onchip_config(4).text()).first) << "what did not win is known";
+    EXPECT_EQ(outcome(name + "-reversed", true), known);
+  }
+}
+
+TEST_F(ImportedSpares, of_a_snapshot_come_with_failures_alone) {
+  put_best(from, key, evidence(from, onchip_config(4)));
+  from.put_trial(key, "impl-1", evidence(from, onchip_config(2, 0)));
+  Trial failed = full_trial(onchip_config(8));
+  failed.status = TrialStatus::crashed;
+  failed.timing.reset();
+  from.put_trial(key, "impl-1", failed);
+  import_winners(from, to, {.thin = true});
+  const auto known = to.known_shapes(key, MeasureMode::cold, {{8, 100}});
+  std::map<std::string, ConfigSummary> here;
+  for (const ConfigSummary& each : known.at(0).configs) here[each.id.config.text()] = each;
+  EXPECT_EQ(here.size(), 2U);
+  EXPECT_TRUE(here.at(onchip_config(8).text()).has_failed) << "a launcher that compiles must not propose it";
+}
+
 TEST_F(ImportedSpares, come_to_winners_that_are_there) {
   put_best(from, key, evidence(from, onchip_config(4)));
   import_winners(from, to);

@@ -73,7 +73,7 @@ TEST_F(ImportedWinners, the_better_evidence_stays_whichever_cache_has_it) {
   put_best(other, key, evidence(other, onchip_config(8), 0.01));
   EXPECT_EQ(import_winners(from, other)[0].kept, 1U);
   EXPECT_EQ(winner(other).config, onchip_config(8));
-  EXPECT_EQ(other.counts().trials, 1) << "what did not win leaves no trace";
+  EXPECT_EQ(other.counts().trials, 2) << "the time of what did not win comes along";
   EXPECT_EQ(import_winners(other, from)[0].replaced, 1U);
   EXPECT_EQ(winner(from).config, onchip_config(8));
   EXPECT_EQ(from.counts().trials, 2) << "and what lost its place stays as a trial";
