@@ -213,32 +213,51 @@ class Import {
     put_others(key, group.front().mode, true);
   }
 
+  /// The other configs of a problem, on their way from one cache into the other.
+  struct Others {
+    const ProblemKey& key;
+    MeasureMode mode;
+    std::unordered_map<ConfigId, Settled> settled;
+    TriedAt tried, tried_there;
+    bool winners_are_put = false;
+    /// Only spares and failures come along.
+    bool served_alone = false;
+  };
+
   /// Brings the spares of a shape, and what was seen of its other configs: models are learned from their times, and a
   /// config that failed must not be proposed. Of winners that were not put, the times.
   void put_others(const ProblemKey& key, MeasureMode mode, bool winners_are_put) {
-    std::unordered_map<ConfigId, Settled> settled = settled_configs(key, mode);
-    const ConfigIds& failed = failed_there(key, mode);
-    const bool served_alone = thin_ && (from_.learned(key, mode) != nullptr || spares_of(key, mode).empty());
-    TriedAt tried(from_, key, mode), tried_there(to_, key, mode);
+    Others others{key,
+                  mode,
+                  settled_configs(key, mode),
+                  {from_, key, mode},
+                  {to_, key, mode},
+                  winners_are_put,
+                  thin_ && (from_.learned(key, mode) != nullptr || spares_of(key, mode).empty())};
     for (const ShapeSummary& shape : from_.known_shapes(key, mode, {shape_of(key.problem)})) {
-      for (const ConfigSummary& known : shape.configs) {
-        const bool is_kept = known.is_spare && !failed.contains(known.id);
-        if (known.role && winners_are_put) continue;
-        if (!is_kept && (!is_in_use(key, known.id) || (served_alone && !known.has_failed))) continue;
-        const auto there = settled.find(known.id);
-        const Trial* trial = tried.find(known.id);
-        if (there != settled.end() && !outdates(known, trial, there->second, tried_there)) trial = nullptr;
-        const bool is_spare_there = there != settled.end() && there->second == Settled::serves;
-        if (trial == nullptr && (!is_kept || is_spare_there)) continue;
-        if (implementations_.insert(known.id.implementation_hash).second) {
-          add_implementation(key, known.id.implementation_hash);
-        }
-        if (trial != nullptr) put_other(key, mode, known.id, *trial);
-        if (is_kept && !is_spare_there) put_spare(key, mode, known.id);
-        // A winner is listed once a role.
-        settled[known.id] = known.has_failed ? Settled::failed : is_kept ? Settled::serves : Settled::timed;
-      }
+      for (const ConfigSummary& known : shape.configs) put_other(others, known);
     }
+  }
+
+  void put_other(Others& others, const ConfigSummary& known) {
+    const ProblemKey& key = others.key;
+    const MeasureMode mode = others.mode;
+    if (known.role && others.winners_are_put) return;
+    const bool is_kept = known.is_spare && !failed_there(key, mode).contains(known.id);
+    if (!is_kept && (!is_in_use(key, known.id) || (others.served_alone && !known.has_failed))) return;
+    const auto there = others.settled.find(known.id);
+    const bool is_there = there != others.settled.end();
+    const Trial* trial = others.tried.find(known.id);
+    if (is_there && !outdates(known, trial, there->second, others.tried_there)) trial = nullptr;
+    const bool is_spare = is_kept && !(is_there && there->second == Settled::serves);
+    if (trial == nullptr && !is_spare) return;
+    if (implementations_.insert(known.id.implementation_hash).second) {
+      add_implementation(key, known.id.implementation_hash);
+    }
+    if (trial != nullptr) put_seen(key, mode, known.id, *trial);
+    if (is_spare) put_spare(key, mode, known.id);
+    // A winner is listed once a role.
+    others.settled[known.id] = known.has_failed ? Settled::failed : is_kept ? Settled::serves : Settled::timed;
   }
 
   /// True if a trial replaces what `to` knows of its config: one of both is a failure, and the trial is the later.
@@ -269,7 +288,7 @@ class Import {
   }
 
   /// The time of a config that is a spare somewhere comes with its build and readings; others come alone.
-  void put_other(const ProblemKey& key, MeasureMode mode, const ConfigId& config, Trial trial) {
+  void put_seen(const ProblemKey& key, MeasureMode mode, const ConfigId& config, Trial trial) {
     trial.sweep = 0;
     trial.phases.reset();
     if (trial.status != TrialStatus::ok || !spares_of(key, mode).contains(config) ||
