@@ -37,7 +37,7 @@ struct WinnerSelection {
   std::vector<std::string> ops{};
   std::vector<std::string> devices{};  ///< fingerprints
   std::function<bool(const Problem&)> wanted{};
-  /// Leaves out what was seen of configs that do not serve, if a model was learned from it.
+  /// Leaves out times of configs that do not serve, unless the launcher predicts from them: spares without a model.
   bool thin = false;
 
   [[nodiscard]] bool takes(const Problem& problem, const std::string& device) const;
