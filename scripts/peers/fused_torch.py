@@ -2,7 +2,6 @@
 """The ops that are a product and more by others: in torch as a user writes them, by QuACK, as the chain of our own ops
 that they take the place of, and in float64. Weights are laid out for each before anything is timed."""
 import ctypes
-import logging
 
 import torch
 import torch.nn.functional as F
@@ -67,8 +66,6 @@ def prepare(cell, inputs):
 
 def quack(cell, sets):
     from quack import gemm_interface
-    # Its keys of epilogues reach a logger of the compiler, which has no key; what is traced does not depend on it.
-    logging.Logger.__quack_semantic_key__ = lambda self: self.name
     names = {"silu": "swiglu", "gelu": "geglu", "relu": "reglu"}
     weights = [interleaved(cell, inputs) if is_gated(cell) else packed(cell, inputs) for inputs in sets.inputs]
     plain = {"gelu": "gelu_tanh_approx", "relu": "relu"}
