@@ -384,7 +384,7 @@ class Measuring(unittest.TestCase):
     def test_of_the_tuner_keeps_the_race_where_the_grid_did_not_end(self):
         def answer(words, real):
             if "compare_tuners.py" in words[0]:
-                turn = [{"seconds": 2.0}]
+                turn = [{"seconds": 2.0, "configs": 6}]
                 pathlib.Path(real[real.index("--out") + 1]).write_text(json.dumps(
                     {"softmax": {"triton": turn, "tilewright": turn, "whole": []},
                      "gemm": {"triton": turn, "tilewright": [], "whole": []}}))
@@ -476,9 +476,11 @@ sys.exit(part == "decode")
                 mock.patch.object(benchmark, "find", lambda name, _=None: benchmark.Place(name, name)):
             bench, calls = self.bench(folder, lambda *_: "")
             bench.options.cells = f"{folder}/kept"
+            bench.begin("rows", "GPU-580")
+            self.assertEqual(bench.kept("rows"), pathlib.Path(f"{folder}/kept/GPU-580/rows"))
             with self.assertRaisesRegex(benchmark.Failed, "measured no cell"):
                 benchmark.rows(bench)
-            self.assertIn("--resume", calls[-1])
+            self.assertEqual(calls[-1][-1], "", "--resume is no part of the method")
             self.assertEqual(calls[-1][calls[-1].index("--out") + 1], "rows", "the page names no folder of a machine")
 
     def test_of_a_launch_fails_where_the_benchmark_did(self):
