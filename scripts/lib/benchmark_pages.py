@@ -303,8 +303,10 @@ def tuner_page(figures):
     grid = figures["grid"]
     swept = grid and (f"A grid of {grid['problems']} shapes of softmax, cold: {grid['measured']} configs verified and "
                       f"measured, {grid['compiled']} binaries compiled, in {grid['seconds']:.1f} s.")
-    raced = ["Seconds from the first call to a winner, with as many configs as Triton's autotuner has (softmax 6, gemm "
-             "12) and nothing compiled before; " + ("medians, least and most." if several else "one turn."),
+    counts = ", ".join(f"{case} {count}" for case, count in figures.get("configs", {}).items())
+    raced = ["Seconds from the first call to a winner, with as many configs as Triton's autotuner has" +
+             f" ({counts})" * bool(counts) + " and nothing compiled before; " +
+             ("medians, least and most." if several else "one turn."),
              table(["", "Triton", "Tilewright", "as fast"], rows)]
     return raced * bool(rows) + [swept] * bool(swept)
 
@@ -324,17 +326,29 @@ def launch_page(figures):
             table(["run", "bare", "whole", "whole / bare"], rows), *opened]
 
 
+def pooled(specs):
+    """Of the losses of these specs' shapes: their number, mean, median and 95th percentile."""
+    losses = sorted(row["loss"] for each in specs for row in each["each"])
+    return len(losses), sum(losses) / len(losses), median(losses), losses[max(1, -(-95 * len(losses) // 100)) - 1]
+
+
 def untuned_page(figures):
     bounded = (" A sweep had the time of its `--budget` below: its winner may not be the fastest config."
                if any(each["bounded"] for each in figures["specs"]) else "")
     def shown(spec):
         return " ".join(word for word in spec.split() if not word.endswith(("=no", "=none")))
 
+    means = []
+    for served in dict.fromkeys(each["served"] for each in figures["specs"]):
+        count, mean, half, most = pooled([each for each in figures["specs"] if each["served"] == served])
+        means.append(f"*{served}*: mean loss {percent(mean)} % of {count} shapes, median {percent(half)} %, 95th "
+                     f"percentile {percent(most)} %.")
     rows = [[f"`{shown(each['spec'])}`", each["served"], f"{each['judged']} of {each['asked']}", percent(each["mean"]),
              percent(each["median"]), percent(each["p95"]), percent(each["worst"]), each["failed"]]
             for each in figures["specs"]]
     notes = dict.fromkeys(note for each in figures["specs"] for note in each["notes"])
-    return ["Shapes are drawn between the tuned ones, those first that share the fewest dims with any of them. Each is "
+    return [" ".join(means),
+            "Shapes are drawn between the tuned ones, those first that share the fewest dims with any of them. Each is "
             "swept, and the config that would serve it is timed beside its winner. The loss is how much slower it is, "
             "in %: mean, median, 95th percentile and worst. *exported* is served by what an export has, *jit* by a "
             "launcher that compiles ([untuned.md](../untuned.md)). The table leaves out attributes that are `no` or "
@@ -401,11 +415,17 @@ def page(part, result):
     return text_of(parts) + "\n"
 
 
+def extent(result):
+    """Which of its cells a part has."""
+    return ("those of --brief" if result["brief"] else "all") + ", in part" * bool(result.get("missing"))
+
+
 def index(results):
     devices = dict.fromkeys(results[part]["device"] for part in TITLES if part in results)
     tables = [[f"One {device}:",
-               table(["page", "part", "date", "commit"],
-                     [[f"[{TITLES[part]}]({part}.md)", f"`{part}`", result["date"], f"`{result['commit'][:12]}`"]
+               table(["page", "part", "cells", "date", "commit"],
+                     [[f"[{TITLES[part]}]({part}.md)", f"`{part}`", extent(result), result["date"],
+                       f"`{result['commit'][:12]}`"]
                       for part, result in results.items() if result["device"] == device])] for device in devices]
     others = ", ".join(f"`{part}`" for part in TITLES if part not in results)
     return text_of([
@@ -414,6 +434,9 @@ def index(results):
         "On a GPU host with torch and Triton, in a bundle or a tree with a build of preset `ci`:",
         "```sh\nscripts/benchmark all --brief     # some cells, a quarter of an hour; without --brief all of them\n"
         "scripts/benchmark report\n```",
+        "On another model of GPU than the shipped winners', sweep first, and name your winners by `--cache FILE`. "
+        "`scripts/peers-requirements.txt` says how QuACK, Liger and FlashAttention 4 are brought; cuDNN is torch's. A "
+        "peer that is not there takes no part.",
         "Each part calls the script or the verb that measures it and writes a JSON file with commit, device, driver, "
         "date and commands. `report` makes the pages and the README's table from these files; "
         "`tests/scripts/benchmark_test.py` fails where a page and its JSON differ."]) + "\n"
@@ -450,6 +473,8 @@ def readme_table(results):
              for part, ratios in means.items() if ratios}
     sentences = (["- The table leaves out attributes that are `no` or `none`."]
                  if any(short(cell["op"]) != cell["op"] for cell in cells) else [])
+    if any(cell["no_verdict"] for cell in cells):
+        sentences.append("- A ratio in brackets has no verdict, since a peer is absent or wrong; it counts in no mean.")
     sentences += ["- Above 1 Tilewright takes less time. The ratio's geometric mean over a page's cells (number; "
                   f"least), in bursts: {', '.join(means.values())}."] if means else []
     if "tuner" in results and results["tuner"]["figures"]["to_a_winner_s"]:
@@ -465,11 +490,12 @@ def readme_table(results):
                 if each["served"] == "exported" and 2 * each["judged"] > each["asked"]] if "untuned" in results else []
     # Of a spec whose judging was cut off, the shapes served by their own winner are judged first.
     if exported:
-        typical, mean, most = (percent(median([each[name] for each in exported])) for name in ("median", "mean", "p95"))
-        greatest = percent(max(each["mean"] for each in exported))
-        sentences.append(f"- [Untuned shapes](docs/benchmarks/untuned.md), served by an export, lose to their own "
-                         f"winner: half of a spec's shapes at most {typical} %, {mean} % in the mean, {most} % at the "
-                         f"95th percentile (medians of {len(exported)} specs; a mean has up to {greatest} %).")
+        count, mean, half, most = pooled(exported)
+        worst = max(exported, key=lambda each: each["mean"])
+        sentences.append(f"- [Untuned shapes](docs/benchmarks/untuned.md), {count} of {len(exported)} specs by an "
+                         f"export, lose {percent(mean)} % in the mean, half of them at most {percent(half)} %, 95th "
+                         f"percentile {percent(most)} %; those of `{worst['spec'].split()[0]}` {percent(worst['mean'])} "
+                         "% in the mean.")
     parts += ["\n".join(sentences)] if sentences else []
     measured = {}
     for result in results.values():
@@ -504,7 +530,7 @@ def differing(folder, readme):
     """Pages that are not what their JSON makes, and pages of no JSON."""
     made = pages(folder, readme)
     wrong = [path for path, text in made.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
-    return wrong + [path for path in pathlib.Path(folder).glob("*.md") if path not in made]
+    return wrong + [path for path in pathlib.Path(folder).rglob("*.md") if path not in made]
 
 
 def write(folder, readme, check):

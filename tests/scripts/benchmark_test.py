@@ -52,7 +52,8 @@ FIGURES = {
     "untuned": {"specs": [{"spec": "softmax", "served": "exported", "asked": 10, "bounded": False, "shapes": 10,
                            "judged": 10, "mean": 0.007,
                            "notes": ["3 of 10 drawn shapes share a dim with one of the op that is tuned."],
-                           "median": 0.0, "p95": 0.04, "worst": 0.06, "failed": 0}]},
+                           "median": 0.0, "p95": 0.04, "worst": 0.06, "failed": 0,
+                           "each": [{"loss": loss} for loss in (0.06, 0.04, *[0.0] * 8)]}]},
     "service": {"problems": 7551, "load": 1.2, "listeners": {"count": 1000, "mib": 7.5, "before_mib": 90.0},
                 **dict.fromkeys(("exact", "nearest", "beside"), {
                     "asked": 500, "answered": 499.7, "ms": {"p50": 0.71, "p99": 1.4, "p99.9": 3.0, "max": 5.0},
