@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// attention_bwd on Hopper's tensor cores: as wgmma.cu, with its first and its last kernel, but a step's dq is multiplied
-// while the next step's weights are computed (wgmma_ahead_keys.cuh).
+// attention_bwd on Hopper's tensor cores: as wgmma.cu, with its first and its last kernel, but a step's dq is
+// multiplied while the next step's weights are computed (wgmma_ahead_keys.cuh).
 
 #include "wgmma.cu"
 #include "wgmma_ahead_add.cuh"

@@ -417,7 +417,7 @@ def page(part, result):
 
 def extent(result):
     """Which of its cells a part has."""
-    return ("those of --brief" if result["brief"] else "all") + ", in part" * bool(result.get("missing"))
+    return ("few" if result["brief"] else "all") + ", in part" * bool(result.get("missing"))
 
 
 def index(results):
@@ -425,11 +425,12 @@ def index(results):
     tables = [[f"One {device}:",
                table(["page", "part", "cells", "date", "commit"],
                      [[f"[{TITLES[part]}]({part}.md)", f"`{part}`", extent(result), result["date"],
-                       f"`{result['commit'][:12]}`"]
+                       f"`{result['commit'][:8]}`"]
                       for part, result in results.items() if result["device"] == device])] for device in devices]
     others = ", ".join(f"`{part}`" for part in TITLES if part not in results)
     return text_of([
-        "# Benchmarks", "Which figures are measured, and when. `scripts/benchmark PART` measures a part again.",
+        "# Benchmarks", "Which figures are measured, and when. `scripts/benchmark PART` measures a part again; those with few cells by "
+        "`--brief`.",
         *sum(tables, []), *([f"Not measured yet: {others}."] if others else []),
         "On a GPU host with torch and Triton, in a bundle or a tree with a build of preset `ci`:",
         "```sh\nscripts/benchmark all --brief     # some cells, a quarter of an hour; without --brief all of them\n"

@@ -10,7 +10,8 @@ import sys
 from check_texts import tracked_files
 
 CLAIM = re.compile(r"\b(tested|never|every)\b|\bheld by a test\b|\btests? holds?\b", re.I)
-LINK = re.compile(r"\]\([^)]+\)")
+# Of a link to the page itself nothing follows.
+LINK = re.compile(r"\]\([^)#][^)]*\)")
 # `Suite.name_of_a_test`, `Suite.name_that_begins_so…`, `Suite.*`, or the path of a test.
 NAMED = re.compile(r"`(?:(\w+)\.([a-z]\w*_\w+…?|\w+…|\*)|(tests/[\w./-]+)|(\w+_tests?)(?: [^`]*)?)`")
 DEFINED = re.compile(r"^TEST(?:_F|_P)?\((\w+), *(\w+)\)", re.M)
@@ -72,24 +73,28 @@ class Tests:
 
 def mistakes(text, tests, claims=True):
     for line, block in blocks(text):
-        named = NAMED.findall(block)
-        for suite, name, path, program in named:
-            if not tests.has(suite, name, path, program) and (path or program or suite[0].isupper()):
+        held = LINK.search(block) is not None
+        for suite, name, path, program in NAMED.findall(block):
+            if tests.has(suite, name, path, program):
+                held = True
+            elif path or program or suite[0].isupper():
                 yield line, f"there is no test {path or program or f'{suite}.{name}'}"
+                held = True  # told already
         words = {found[0].lower() for found in CLAIM.finditer(re.sub(r"`[^`]*`", "", block))}
         # A heading only names what stands below it.
-        if claims and words and not block.startswith("#") and not LINK.search(block) and not named:
+        if claims and words and not block.startswith("#") and not held:
             yield line, f"'{', '.join(sorted(words))}': name the test that holds it, link it, or say less"
 
 
 def is_document(path):
-    return (path == "README.md" or path.startswith("docs/")) and path.endswith(".md") and not path.startswith(GENERATED)
+    return (path in ("README.md", "CONTRIBUTING.md")
+            or path.startswith("docs/") and path.endswith(".md") and not path.startswith(GENERATED))
 
 
 def main():
     texts = {}
     for path in tracked_files():
-        if path.parts[0] in ("docs", "tests") or str(path) == "README.md":
+        if path.parts[0] in ("docs", "tests") or len(path.parts) == 1:
             try:
                 texts[str(path)] = path.read_text(encoding="utf-8")
             except UnicodeDecodeError:

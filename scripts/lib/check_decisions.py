@@ -12,7 +12,7 @@ FOLDER = pathlib.PurePath("docs/decisions")
 MOST = 35
 MOST_WORDS = 450
 PARTS = ["Context", "Decision", "Consequences", "Status"]
-STATUS = re.compile(r"(Stands\.|Replaced by \[\d+\]\((\d{4}-[\w-]+\.md)\)\.)$")
+STATUS = re.compile(r"(Stands\.|Replaced by \[(\d+)\]\((\d{4}-[\w-]+\.md)\)\.)$")
 # A file in a link or a comment, or a number in words.
 REFERENCE = re.compile(r"decisions/(\d{4}-[\w-]+\.md)|\b[Dd]ecision (\d{1,4})\b")
 
@@ -36,8 +36,10 @@ def mistakes_of_form(name, text, names):
     status = STATUS.match(body.rpartition("**Status.**")[2].strip())
     if not status:
         yield "its status is neither 'Stands.' nor 'Replaced by [N](NNNN-name.md).'"
-    elif status[2] and status[2] not in names:
-        yield f"it is replaced by {status[2]}, which is not there"
+    elif status[3] and (status[3] not in names or "**Status.** Stands." not in names[status[3]]):
+        yield f"it is replaced by {status[3]}, which is not there or stands no more"
+    elif status[3] and int(status[2]) != int(status[3][:4]):
+        yield f"its status calls {status[3]} {status[2]}"
     if len(text.split()) > MOST_WORDS:
         yield f"it has {len(text.split())} words: a record is a page, {MOST_WORDS} words at most"
 

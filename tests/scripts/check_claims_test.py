@@ -30,6 +30,10 @@ class CheckClaims(unittest.TestCase):
                       "`plan_tests --gtest_filter='Plan.*'`"):
             self.assertEqual(found(f"It never waits\n({proof})."), [], proof)
 
+    def test_neither_a_name_of_no_test_nor_a_link_to_the_page_itself_holds_one(self):
+        for proof in ("[why](#why)", "`sweep.some_thing`", "`base.take`"):
+            self.assertEqual(len(found(f"It never waits ({proof}).")), 1, proof)
+
     def test_a_link_in_another_block_does_not(self):
         self.assertEqual(len(found("It never waits.\n\n[why](x.md)")), 1)
         self.assertEqual(len(found("- never\n- [why](x.md)")), 1)

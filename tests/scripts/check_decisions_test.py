@@ -50,6 +50,16 @@ class CheckDecisions(unittest.TestCase):
         gone = record(7, "Replaced by [9](0009-gone.md).")
         self.assertIn("which is not there", found(("docs/decisions/0007-a-subject.md", gone), page="")[0])
 
+    def test_a_record_that_is_replaced_by_one_that_does_not_stand_is_refused(self):
+        itself = record(7, "Replaced by [7](0007-a-subject.md).")
+        self.assertIn("stands no more", found(("docs/decisions/0007-a-subject.md", itself), page="")[0])
+
+    def test_a_status_that_calls_a_record_by_another_number_is_refused(self):
+        wrong = record(7, "Replaced by [9](0008-b.md).")
+        newer = ("docs/decisions/0008-b.md", record(8))
+        mistakes = found(("docs/decisions/0007-a-subject.md", wrong), newer, page="decision 8")
+        self.assertIn("its status calls 0008-b.md 9", mistakes[0])
+
     def test_a_record_that_was_replaced_is_referred_to_by_nothing(self):
         replaced = ("docs/decisions/0007-a-subject.md", record(7, "Replaced by [8](0008-b.md)."))
         newer = ("docs/decisions/0008-b.md", record(8))

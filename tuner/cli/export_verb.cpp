@@ -172,8 +172,8 @@ Verb export_verb() {
       "pruned trials stay behind: --csv and --jsonl write them; --trials keeps the rounds of each newest trial.",
       "Without OP all ops are exported. Words after an OP narrow its problems, as for `tilewright table`: softmax "
       "dtype=bf16 cols=4096,8192 rmsnorm takes some of softmax and all of rmsnorm.",
-      "A bundle is smaller and is checked whole when it is opened: winners and binaries in one read-only file, for "
-      "applications alone. A header is for programs that read no files at run time: the tuned shapes of one GPU as "
+      "A bundle is smaller: winners and binaries in one read-only file, for applications only. Its index is checked "
+      "when it is opened, each binary when it is read. A header is for programs that read no files at run time: the tuned shapes of one GPU as "
       "constant data, with a constexpr lookup. It serves no other shapes, so it has no spares (tilewright prepare).",
       "--cover exports few configs: of the wholly measured ones, the fewest that serve each tuned shape within a "
       "factor of its best, and the bases. It reports whether fewer are proven not to suffice. It works best after a "
@@ -188,10 +188,9 @@ Verb export_verb() {
       {"bundle", "FILE", "Write a bundle."},
       {"header", "FILE", "Write a C++ header for one GPU; --device selects it if the cache has several."},
       {"pack", "FOLDER",
-       "Write all trials as packs: immutable files, one for each op, dtype and implementation, that `tilewright "
-       "import` folds into a cache. Existing packs stay, and problems of which they have everything are left out. In "
-       "an "
-       "empty folder the same trials give the same files."},
+       "Write all trials as packs: immutable files of at most 4 MiB, each of one op, dtype and implementation, that "
+       "`tilewright import` folds into a cache. Existing packs stay, and problems of which they have everything are "
+       "left out. In an empty folder the same trials give the same files."},
       {"csv", "FILE", "Write all trials, one per line; attributes, dims and parameters have columns of their own."},
       {"jsonl", "FILE", "Write all trials, one JSON object per line, with the time of each round."},
       {"t4", "FILE", "Write all trials in T4, except those of pruned configs."},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// center in two kernels, for sm_90 and later. center_means: a block sums tiles of tile_rows × 32 columns that a tensor map
-// brings; a cluster adds its blocks' sums through shared memory; the last cluster of a strip adds the clusters' in their
-// order, so that each run gives the same bits. center_subtract reads x again, from L2 where it fits.
+// center in two kernels, for sm_90 and later. center_means: a block sums tiles of tile_rows × 32 columns that a tensor
+// map brings; a cluster adds its blocks' sums through shared memory; the last cluster of a strip adds the clusters' in
+// their order, so that each run gives the same bits. center_subtract reads x again, from L2 where it fits.
 //
 // Shared memory: a tile, the sums of 4 warps, an mbarrier.
 
