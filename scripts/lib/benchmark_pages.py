@@ -285,7 +285,7 @@ def varlen_page(figures):
              *(f"{cell['tflops'][arm]:.0f}" for arm in ("varlen", "dense")), f"{ratio:.3f}",
              f"{cell['implementation']}" + f" ({inexact(cell)})" * bool(inexact(cell)), f"{cell['error']:.1e}"]
             for cell, ratio in zip(figures["cells"], ratios)]
-    return [f"`attention_varlen` of 64 drawn lengths, one sequence behind the other, beside `attention` of 64 equally "
+    return [f"`attention_varlen` of 64 drawn lengths beside `attention` of 64 equally "
             f"long ones with as many products: {geometric_mean(ratios):.3f} of its rate in the geometric mean of "
             f"{len(ratios)} cells, least {min(ratios):.3f}.",
             "16 heads, bf16, TFLOP/s; both are timed in turns, cold. The error is norm-wise, against float64.",
