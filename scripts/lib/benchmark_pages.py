@@ -476,8 +476,8 @@ def readme_table(results):
                  if any(short(cell["op"]) != cell["op"] for cell in cells) else [])
     if any(cell["no_verdict"] for cell in cells):
         sentences.append("- A ratio in brackets has no verdict, since a peer is absent or wrong; it counts in no mean.")
-    sentences += ["- Above 1 Tilewright takes less time. The ratio's geometric mean over a page's cells (number; "
-                  f"least), in bursts: {', '.join(means.values())}."] if means else []
+    sentences += ["- Above 1 Tilewright takes less time. Geometric means of this ratio over all cells of a page "
+                  f"(how many; the least), in bursts: {', '.join(means.values())}."] if means else []
     if "tuner" in results and results["tuner"]["figures"]["to_a_winner_s"]:
         ratios = [arms["triton"]["median"] / arms["tilewright"]["median"]
                   for arms in results["tuner"]["figures"]["to_a_winner_s"].values()]
