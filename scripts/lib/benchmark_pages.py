@@ -429,7 +429,8 @@ def index(results):
                       for part, result in results.items() if result["device"] == device])] for device in devices]
     others = ", ".join(f"`{part}`" for part in TITLES if part not in results)
     return text_of([
-        "# Benchmarks", "Which figures are measured, and when. `scripts/benchmark PART` measures a part again; those with few cells by "
+        "# Benchmarks",
+        "Which figures are measured, and when. `scripts/benchmark PART` measures a part again; those with few cells by "
         "`--brief`.",
         *sum(tables, []), *([f"Not measured yet: {others}."] if others else []),
         "On a GPU host with torch and Triton, in a bundle or a tree with a build of preset `ci`:",
@@ -495,8 +496,8 @@ def readme_table(results):
         worst = max(exported, key=lambda each: each["mean"])
         sentences.append(f"- [Untuned shapes](docs/benchmarks/untuned.md), {count} of {len(exported)} specs by an "
                          f"export, lose {percent(mean)} % in the mean, half of them at most {percent(half)} %, 95th "
-                         f"percentile {percent(most)} %; those of `{worst['spec'].split()[0]}` {percent(worst['mean'])} "
-                         "% in the mean.")
+                         f"percentile {percent(most)} %; those of `{worst['spec'].split()[0]}` "
+                         f"{percent(worst['mean'])} % in the mean.")
     parts += ["\n".join(sentences)] if sentences else []
     measured = {}
     for result in results.values():

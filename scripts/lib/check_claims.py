@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Finds universal claims of the documents that name nothing which holds them: a paragraph, a list item or a row of a
-table with "tested", "held by a test", "never" or "every" must have a test's name or a link. A test that is named must
-be there."""
+"""Finds claims of the documents that name nothing which holds them: a paragraph, a list item or a row of a table with
+"tested", "held by a test", "never" or "every" must have a test's name or a link, and one with a measured time or rate
+one of them or a command. A test that is named must be there."""
 import pathlib
 import re
 import sys
@@ -10,6 +10,9 @@ import sys
 from check_texts import tracked_files
 
 CLAIM = re.compile(r"\b(tested|never|every)\b|\bheld by a test\b|\btests? holds?\b", re.I)
+# A time or a rate, which someone has measured. Percents are thresholds, too, and milliseconds limits.
+FIGURE = re.compile(r"[\d.]+ ?(µs|ns|TFLOP|[TG]B/s)(?!\w)|\btimes as (fast|long)\b")
+COMMAND = re.compile(r"`(\./)?(tilewright|scripts/\w+|\w+_benchmark)\b[^`]*`")
 # Of a link to the page itself nothing follows.
 LINK = re.compile(r"\]\([^)#][^)]*\)")
 # `Suite.name_of_a_test`, `Suite.name_that_begins_so…`, `Suite.*`, or the path of a test.
@@ -21,8 +24,10 @@ FENCE = re.compile(r"[\s>]*(```|~~~)")
 BEGINS = re.compile(r"\s*([-*+] |\d+\. |\||#|$)")
 # What programs write.
 GENERATED = ("docs/cli.md", "docs/benchmarks/")
-# They say what shall be. The tests that they name are looked for all the same.
+# Records say what shall be, and the page of what was tried has its commands above its tables. The tests that they name
+# are looked for all the same.
 RECORDS = "docs/decisions/"
+TRIED = "docs/tried.md"
 
 
 def blocks(text):
@@ -36,7 +41,8 @@ def blocks(text):
             if BEGINS.match(line) and lines:
                 yield begun, " ".join(lines)
                 lines = []
-            if line.strip():
+            # An indented block is a formula or an output.
+            if line.strip() and (lines or not line.startswith("    ")):
                 begun = begun if lines else number
                 lines.append(line.strip())
             continue
@@ -71,7 +77,7 @@ class Tests:
         return wanted in self.names or any(each.endswith(wanted) for each in self.names)
 
 
-def mistakes(text, tests, claims=True):
+def mistakes(text, tests, claims=True, figures=True):
     for line, block in blocks(text):
         held = LINK.search(block) is not None
         for suite, name, path, program in NAMED.findall(block):
@@ -80,10 +86,13 @@ def mistakes(text, tests, claims=True):
             elif path or program or suite[0].isupper():
                 yield line, f"there is no test {path or program or f'{suite}.{name}'}"
                 held = True  # told already
-        words = {found[0].lower() for found in CLAIM.finditer(re.sub(r"`[^`]*`", "", block))}
+        plain = re.sub(r"`[^`]*`", "", block)
+        words = {found[0].lower() for found in CLAIM.finditer(plain)}
         # A heading only names what stands below it.
         if claims and words and not block.startswith("#") and not held:
             yield line, f"'{', '.join(sorted(words))}': name the test that holds it, link it, or say less"
+        if claims and figures and (figure := FIGURE.search(plain)) and not held and not COMMAND.search(block):
+            yield line, f"'{figure[0]}': name the command that measures it, or link the page that has it"
 
 
 def is_document(path):
@@ -102,7 +111,7 @@ def main():
     tests = Tests({path: text for path, text in texts.items() if path.startswith("tests/")})
     count = 0
     for path in sorted(filter(is_document, texts)):
-        for line, mistake in mistakes(texts[path], tests, not path.startswith(RECORDS)):
+        for line, mistake in mistakes(texts[path], tests, not path.startswith(RECORDS), path != TRIED):
             print(f"{path}:{line}: {mistake}")
             count += 1
     return 1 if count else 0

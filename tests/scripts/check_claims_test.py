@@ -34,6 +34,13 @@ class CheckClaims(unittest.TestCase):
         for proof in ("[why](#why)", "`sweep.some_thing`", "`base.take`"):
             self.assertEqual(len(found(f"It never waits ({proof}).")), 1, proof)
 
+    def test_a_time_or_a_rate_needs_a_command_a_link_or_a_test(self):
+        for figure in ("It takes 12.5 µs.", "At 4 TB/s.", "It is three times as fast.", "| a | 750 TFLOP/s |"):
+            self.assertIn("name the command", found(figure)[0], figure)
+        for figure in ("12 µs (`scripts/benchmark rows`).", "12 µs ([rows](rows.md)).", "12 µs (`Plan.*`).",
+                       "12 µs (`tilewright show`).", "At most 5 % slower.", "`12 µs`", "    t = 2 µs + bytes / rate"):
+            self.assertEqual(found(figure), [], figure)
+
     def test_a_link_in_another_block_does_not(self):
         self.assertEqual(len(found("It never waits.\n\n[why](x.md)")), 1)
         self.assertEqual(len(found("- never\n- [why](x.md)")), 1)
