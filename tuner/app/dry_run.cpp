@@ -276,7 +276,8 @@ std::optional<Table> forecast(const SweepProblems& asked, Listener& listener) {
     const bool emulator = model.facts.is_cpu();
     const Versions versions = versions_of(asked.tuning.work, listener, glance.store(), model);
     const Paces paces(history, model.facts.fingerprint());
-    for (const OpProblems& op : problems_by_op(asked, catalogue, emulator)) {
+    const TunedOn tuned{glance.store(), model.facts.fingerprint(), request.mode};
+    for (const OpProblems& op : problems_by_op(asked, catalogue, emulator, &tuned)) {
       request.definition = op.definition;
       request.problems = op.problems;
       request.max_configs = asked.tuning.max_configs.value_or(usual_max_configs(emulator));

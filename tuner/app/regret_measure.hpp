@@ -29,9 +29,7 @@ class RegretMeasure {
   [[nodiscard]] const DeviceFacts& device() const noexcept { return session_->device().facts(); }
   [[nodiscard]] const OpDefinition& definition() const noexcept { return definition_; }
 
-  /// Draws shapes of a spec, with the seed, between the tuned ones: none moves more bytes or needs more flops than the
-  /// largest tuned shape, none is learned from. Shapes with the fewest dims in common with a learned one come first.
-  /// Fewer than `count` if there are no more.
+  /// draw_problems() with the request's seed.
   [[nodiscard]] std::vector<Problem> draw(const OpSpec& spec, const std::vector<ShapeDims>& tuned,
                                           const std::vector<ShapeDims>& learned_from, std::size_t count) const;
 

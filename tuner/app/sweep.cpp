@@ -8,6 +8,7 @@
 
 #include "cache/base/error.hpp"
 #include "cache/base/units.hpp"
+#include "tuner/app/drawn_problems.hpp"
 #include "tuner/definition/shapes.hpp"
 #include "tuner/report/winner_lines.hpp"
 
@@ -112,12 +113,8 @@ void add_up(SweepSummary& sum, const SweepSummary& more) {
   sum.waited_seconds += more.waited_seconds;
 }
 
-}  // namespace
-
-std::vector<Problem> problems_of(const ProblemGrid& grid, const OpDefinition& definition, bool emulator) {
-  const OpInterface& interface = definition.interface;
-  Choices choices;
-  std::string dims;
+/// Adds the named dtype and attributes to `choices`, and the named dims to `dims`, as the text of shapes.
+void read_words(const ProblemGrid& grid, const OpInterface& interface, Choices& choices, std::string& dims) {
   for (const auto& [name, values] : grid.words.named) {
     if (kind_of_name(name, interface) == NameKind::dim) {
       dims += fmt::format("{}{}={}", dims.empty() ? "" : " ", name, values);
@@ -132,6 +129,44 @@ std::vector<Problem> problems_of(const ProblemGrid& grid, const OpDefinition& de
     }
     add_choices(choices, name, values);
   }
+}
+
+/// Random problems between the tuned ones; none before the device is known.
+std::vector<Problem> drawn_problems(const ProblemGrid& grid, const OpDefinition& definition, std::uint64_t seed,
+                                    const TunedOn* tuned) {
+  const OpInterface& interface = definition.interface;
+  Choices choices;
+  std::string dims;
+  read_words(grid, interface, choices, dims);
+  if (!dims.empty() || !grid.shapes.empty() || !grid.shapes_file.empty()) {
+    throw UsageError("--seeded draws the shapes: leave out dims, --shapes and --shapes-file");
+  }
+  const std::vector<OpSpec> specs = specs_of(interface, choices);
+  std::vector<Problem> problems;
+  if (tuned == nullptr) return problems;
+  for (const OpSpec& spec : specs) {
+    const ProblemKey key{problem_of(interface, spec, ShapeDims(interface.dims.size(), 1)), interface.hash(),
+                         tuned->fingerprint};
+    const std::vector<ShapeDims> shapes = tuned->store.tuned_shapes(key, tuned->mode);
+    const std::vector<Problem> drawn = draw_problems(definition, spec, shapes, shapes, grid.seeded, seed);
+    if (drawn.empty()) {
+      throw Error(fmt::format(
+          "no shape of {} can be drawn between the {} that are tuned on {}; tune a small and a large one first: "
+          "tilewright sweep '{}' --shapes ...",
+          spec.text(), shapes.size(), tuned->fingerprint, spec.text()));
+    }
+    problems.insert(problems.end(), drawn.begin(), drawn.end());
+  }
+  return problems;
+}
+
+}  // namespace
+
+std::vector<Problem> problems_of(const ProblemGrid& grid, const OpDefinition& definition, bool emulator) {
+  const OpInterface& interface = definition.interface;
+  Choices choices;
+  std::string dims;
+  read_words(grid, interface, choices, dims);
   std::vector<std::string> texts = grid.shapes;
   if (!dims.empty()) texts.push_back(dims);
   std::vector<Problem> problems;
@@ -146,13 +181,16 @@ std::vector<Problem> problems_of(const ProblemGrid& grid, const OpDefinition& de
   return problems;
 }
 
-std::vector<OpProblems> problems_by_op(const SweepProblems& request, Catalogue& catalogue, bool emulator) {
+std::vector<OpProblems> problems_by_op(const SweepProblems& request, Catalogue& catalogue, bool emulator,
+                                       const TunedOn* tuned) {
   std::vector<OpProblems> ops;
   for (const ProblemGrid& grid : request.grids) {
     const OpDefinition& definition = catalogue.find(grid.words.op);
     auto op = std::ranges::find(ops, &definition, &OpProblems::definition);
     if (op == ops.end()) op = ops.insert(ops.end(), {&definition, {}});
-    const std::vector<Problem> more = problems_of(grid, definition, emulator);
+    const std::vector<Problem> more = grid.seeded > 0
+                                          ? drawn_problems(grid, definition, request.tuning.search.seed, tuned)
+                                          : problems_of(grid, definition, emulator);
     check_sizes(definition, more);
     op->problems.insert(op->problems.end(), more.begin(), more.end());
   }
@@ -166,11 +204,12 @@ std::optional<SweepResult> sweep(const SweepProblems& asked, Listener& listener)
   SweepRequest request;
   const std::optional<SweepPlace> place = open_sweep(asked.place, asked.tuning, request, listener);
   if (!place) return std::nullopt;
-  const std::vector<OpProblems> ops = problems_by_op(asked, catalogue, place->emulator);
+  Store store(cache_path(asked.place));
+  const TunedOn tuned{store, place->devices->fingerprints().front(), request.mode};
+  const std::vector<OpProblems> ops = problems_by_op(asked, catalogue, place->emulator, &tuned);
   std::size_t problems = 0;
   for (const OpProblems& op : ops) problems += op.problems.size();
 
-  Store store(cache_path(asked.place));
   SweepResult result;
   SharedBudget budget(request.budget, problems);
   for (const OpProblems& op : ops) {

@@ -24,6 +24,8 @@ struct ProblemGrid {
   std::filesystem::path shapes_file;
   /// More values of attributes, as NAME and VALUES.
   std::vector<std::pair<std::string, std::string>> attributes;
+  /// So many random shapes of each dtype and attributes, between those that are tuned on the device; 0: none.
+  std::size_t seeded = 0;
 };
 /// Throws UsageError for names and values that the op does not have.
 [[nodiscard]] std::vector<Problem> problems_of(const ProblemGrid& grid, const OpDefinition& definition, bool emulator);
@@ -42,8 +44,16 @@ struct OpProblems {
   const OpDefinition* definition = nullptr;
   std::vector<Problem> problems;
 };
-/// Throws UsageError for unknown names and values, and for dims whose bytes or operations cannot be counted.
-[[nodiscard]] std::vector<OpProblems> problems_by_op(const SweepProblems& request, Catalogue& catalogue, bool emulator);
+/// What is tuned on a device.
+struct TunedOn {
+  const Store& store;
+  std::string fingerprint;
+  MeasureMode mode = MeasureMode::cold;
+};
+/// Without `tuned`, grids with random shapes have no problems. Throws UsageError for unknown names and values, and for
+/// dims whose bytes or operations cannot be counted; Error if no random shape can be drawn.
+[[nodiscard]] std::vector<OpProblems> problems_by_op(const SweepProblems& request, Catalogue& catalogue, bool emulator,
+                                                     const TunedOn* tuned = nullptr);
 
 struct SweepResult {
   /// The sum over all ops.

@@ -173,7 +173,8 @@ Verb export_verb() {
       "Without OP all ops are exported. Words after an OP narrow its problems, as for `tilewright table`: softmax "
       "dtype=bf16 cols=4096,8192 rmsnorm takes some of softmax and all of rmsnorm.",
       "A bundle is smaller: winners and binaries in one read-only file, for applications only. Its index is checked "
-      "when it is opened, each binary when it is read. A header is for programs that read no files at run time: the tuned shapes of one GPU as "
+      "when it is opened, each binary when it is read. A header is for programs that read no files at run time: the "
+      "tuned shapes of one GPU as "
       "constant data, with a constexpr lookup. It serves no other shapes, so it has no spares (tilewright prepare).",
       "--cover exports few configs: of the wholly measured ones, the fewest that serve each tuned shape within a "
       "factor of its best, and the bases. It reports whether fewer are proven not to suffice. It works best after a "

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "cache/base/error.hpp"
+#include "tuner/app/drawn_problems.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
 #include "tuner/cli/console.hpp"
@@ -20,8 +21,6 @@
 
 namespace tilewright::cli {
 namespace {
-
-constexpr std::int64_t kMostDrawn = 10'000;
 
 void refuse_without_measure(const Arguments& arguments) {
   if (arguments.has("measure")) return;
@@ -53,7 +52,7 @@ ExitCode run(const Arguments& arguments, Console& console) {
   refuse_without_measure(arguments);
   if (arguments.has("measure")) {
     request.measuring = {tuning_of(arguments),
-                         static_cast<std::size_t>(std::min(kMostDrawn, arguments.integer("seeded", 0, 1))),
+                         static_cast<std::size_t>(std::min(app::kMostDrawn, arguments.integer("seeded", 0, 1))),
                          arguments.text("into")};
     if (arguments.has("into")) OutputFile::refuse_cache(arguments.text("into"), app::cache_path(request.place));
     watch_interrupts();

@@ -10,6 +10,7 @@
 #include "cache/base/error.hpp"
 #include "cache/base/holds.hpp"
 #include "tuner/app/campaign.hpp"
+#include "tuner/app/drawn_problems.hpp"
 #include "tuner/app/dry_run.hpp"
 #include "tuner/app/misses.hpp"
 #include "tuner/app/replay.hpp"
@@ -73,6 +74,7 @@ std::vector<app::ProblemGrid> grids_of(const Arguments& arguments) {
     grid.shapes_file = arguments.text("shapes-file");
     if (arguments.has("dtype")) grid.words.named.emplace_back("dtype", arguments.text("dtype"));
     grid.attributes = attributes_of(arguments);
+    grid.seeded = static_cast<std::size_t>(std::min(app::kMostDrawn, arguments.integer("seeded", 0, 1)));
   }
   for (const char* const option : {"shapes", "shapes-file", "config"}) {
     if (grids.size() < 2 || !arguments.has(option)) continue;
@@ -104,7 +106,7 @@ ExitCode conclude(const Arguments& arguments, Progress& progress, bool whole) {
 ExitCode run_replay(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   if (arguments.has("budget")) throw UsageError("--budget bounds a sweep; a replay takes no time: use --max-trials");
-  refuse(arguments, {"devices", "config", "max-configs", "again", "retry", "regime", "budget-ms", "fail-on"},
+  refuse(arguments, {"devices", "config", "seeded", "max-configs", "again", "retry", "regime", "budget-ms", "fail-on"},
          "--replay measures nothing");
   app::ReplayRequest request;
   request.place = place_of(arguments);
@@ -125,7 +127,7 @@ ExitCode run_replay(const Arguments& arguments, Console& console) {
 ExitCode run_misses(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   const std::string op = op_of(arguments);
-  refuse(arguments, {"shapes", "shapes-file", "dtype", "attr"}, "--misses takes its shapes from the misses");
+  refuse(arguments, {"shapes", "shapes-file", "seeded", "dtype", "attr"}, "--misses takes its shapes from the misses");
   Progress progress(console, arguments.has("quiet"));
   const app::MissesResult result = app::sweep_misses({place_of(arguments), tuning_of(arguments), op}, progress);
   if (result.table) console.print(*result.table, format);
@@ -135,7 +137,7 @@ ExitCode run_misses(const Arguments& arguments, Console& console) {
 ExitCode run_revalidate(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   app::RevalidateRequest request{place_of(arguments), {}, op_of(arguments), std::nullopt};
-  refuse(arguments, {"shapes", "shapes-file", "dtype", "attr", "config"},
+  refuse(arguments, {"shapes", "shapes-file", "seeded", "dtype", "attr", "config"},
          "--revalidate takes its shapes from the stale winners");
   request.tuning = tuning_of(arguments);
   if (arguments.has("regime")) request.regime = request.tuning.search.regime;
@@ -148,7 +150,8 @@ ExitCode run_revalidate(const Arguments& arguments, Console& console) {
 /// Devices and budget of the command line override those of the file.
 void take_campaign(const Arguments& arguments, app::SweepProblems& request) {
   arguments.require_at_most(0);
-  refuse(arguments, {"shapes", "shapes-file", "dtype", "attr", "config"}, "--campaign names its problems in the file");
+  refuse(arguments, {"shapes", "shapes-file", "seeded", "dtype", "attr", "config"},
+         "--campaign names its problems in the file");
   app::Campaign campaign = app::read_campaign(arguments.text("campaign"));
   request.grids = std::move(campaign.grids);
   if (!campaign.devices.empty() && !arguments.has("device") && !arguments.has("devices")) {
@@ -190,6 +193,10 @@ std::vector<Option> measuring_options() {
       {"campaign", "FILE",
        "A file of ops with dtypes, attributes and shapes, devices and a budget (docs/tuning.md). Takes no OP."},
       {"shapes-file", "FILE", "Shapes from a CSV file: a header with the names of the dims, one shape per line."},
+      {"seeded", "N",
+       "N random shapes for each dtype and attributes, between those tuned on the device, which are left out. Shapes "
+       "that share the fewest dims with a tuned one come first. Afterwards `tilewright prepare` serves shapes around "
+       "them better. Takes no shapes."},
       {.name = "dtype", .value = "LIST", .help = "Types to tune: bf16,f32.", .list = true, .takes = Takes::dtypes},
       {.name = "attr",
        .value = "NAME=LIST",
@@ -307,6 +314,7 @@ Verb sweep_verb() {
       {"tilewright sweep saxpy --ops ./my_ops n=1000000", "An op of your own."},
       {"tilewright sweep --replay sweep.db --strategy race", "The quality of race, judged on a recorded sweep."},
       {"tilewright sweep gemm --dry-run --device H200", "The work that the cache lacks for that GPU."},
+      {"tilewright sweep softmax dtype=bf16 --seeded 40", "Random shapes, for `tilewright prepare` to learn from."},
       {"tilewright sweep --misses", "The untuned shapes that applications used on this GPU."},
       {"tilewright sweep --revalidate", "After a new driver or CUDA: are the winners still the fastest?"},
   };
