@@ -205,7 +205,7 @@ std::optional<SweepResult> sweep(const SweepProblems& asked, Listener& listener)
   const std::optional<SweepPlace> place = open_sweep(asked.place, asked.tuning, request, listener);
   if (!place) return std::nullopt;
   Store store(cache_path(asked.place));
-  const TunedOn tuned{store, place->devices->fingerprints().front(), request.mode};
+  const TunedOn tuned{store, place->devices->first().facts().fingerprint(), request.mode};
   const std::vector<OpProblems> ops = problems_by_op(asked, catalogue, place->emulator, &tuned);
   std::size_t problems = 0;
   for (const OpProblems& op : ops) problems += op.problems.size();

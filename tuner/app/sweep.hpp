@@ -44,7 +44,7 @@ struct OpProblems {
   const OpDefinition* definition = nullptr;
   std::vector<Problem> problems;
 };
-/// What is tuned on a device.
+/// What is tuned on a device; of several the first counts.
 struct TunedOn {
   const Store& store;
   std::string fingerprint;
