@@ -13,6 +13,9 @@ MOST = 35
 MOST_WORDS = 450
 PARTS = ["Context", "Decision", "Consequences", "Status"]
 STATUS = re.compile(r"(Stands\.|Replaced by \[(\d+)\]\((\d{4}-[\w-]+\.md)\)\.)$")
+STALE = re.compile(r"\b(no longer|not any more) stands?\b|\bstands no (more|longer)\b", re.I)
+# How records link each other.
+SIBLING = re.compile(r"\]\((\d{4}-[\w-]+\.md)")
 # A file in a link or a comment, or a number in words.
 REFERENCE = re.compile(r"decisions/(\d{4}-[\w-]+\.md)|\b[Dd]ecision (\d{1,4})\b")
 
@@ -40,6 +43,8 @@ def mistakes_of_form(name, text, names):
         yield f"it is replaced by {status[3]}, which is not there or stands no more"
     elif status[3] and int(status[2]) != int(status[3][:4]):
         yield f"its status calls {status[3]} {status[2]}"
+    if status and status[1] == "Stands." and (stale := STALE.search(body)):
+        yield f"its status is 'Stands.', and its text says '{stale[0]}'"
     if len(text.split()) > MOST_WORDS:
         yield f"it has {len(text.split())} words: a record is a page, {MOST_WORDS} words at most"
 
@@ -63,6 +68,8 @@ def mistakes(texts):
     for name, text in sorted(records.items()):
         for mistake in mistakes_of_form(name, text, records):
             yield str(FOLDER / name), 1, mistake
+        for other in sorted(set(SIBLING.findall(text.partition("**Status.**")[0])) & replaced):
+            yield str(FOLDER / name), 1, f"{other} was replaced: refer to the record that its status names"
         if name not in referred | replaced:
             yield str(FOLDER / name), 1, "no page or source refers to it: link it where its subject is, or take it out"
     numbers = [name[:4] for name in records]

@@ -54,6 +54,15 @@ class CheckDecisions(unittest.TestCase):
         itself = record(7, "Replaced by [7](0007-a-subject.md).")
         self.assertIn("stands no more", found(("docs/decisions/0007-a-subject.md", itself), page="")[0])
 
+    def test_a_text_that_contradicts_its_status_is_refused(self):
+        said = record(7).replace("A need.", "A need, which no longer stands.")
+        self.assertIn("its text says 'no longer stands'", found(("docs/decisions/0007-a-subject.md", said))[0])
+
+    def test_a_record_that_refers_to_a_replaced_one_is_refused(self):
+        replaced = ("docs/decisions/0007-a-subject.md", record(7, "Replaced by [8](0008-b.md)."))
+        newer = ("docs/decisions/0008-b.md", record(8).replace("A need.", "As [7](0007-a-subject.md)."))
+        self.assertIn("0007-a-subject.md was replaced", found(replaced, newer, page="decision 8")[0])
+
     def test_a_status_that_calls_a_record_by_another_number_is_refused(self):
         wrong = record(7, "Replaced by [9](0008-b.md).")
         newer = ("docs/decisions/0008-b.md", record(8))
