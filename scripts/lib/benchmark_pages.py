@@ -2,11 +2,13 @@
 """The pages of docs/benchmarks and the README's table, out of the JSON files that scripts/benchmark has written.
 Nothing on them is typed: the same files give the same text."""
 import json
-import math
 import pathlib
 import shlex
 import sys
 import textwrap
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from peers.statistics import geometric_mean, losses_in_short, median  # noqa: E402
 
 TITLES = {"rows": "Row and elementwise ops beside their peers",
           "ceilings": "Row and elementwise ops beside the memory's ceiling",
@@ -72,10 +74,6 @@ def percent(share):
 def judged(cells):
     """Cells with a verdict: every peer that should be there is right."""
     return [cell for cell in cells if cell["over_fastest"] and not cell["no_verdict"]]
-
-
-def geometric_mean(values):
-    return math.exp(sum(map(math.log, values)) / len(values))
 
 
 def over_fastest(cell):
@@ -311,12 +309,6 @@ def tuner_page(figures):
     return raced * bool(rows) + [swept] * bool(swept)
 
 
-def median(values):
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
-
-
 def launch_page(figures):
     runs = list(zip(figures["bare_ns"], figures["whole_ns"], figures["whole_over_bare"]))
     rows = [[i, f"{bare:.0f} ns", f"{whole:.0f} ns", f"{ratio:.3f}"] for i, (bare, whole, ratio) in enumerate(runs, 1)]
@@ -327,9 +319,10 @@ def launch_page(figures):
 
 
 def pooled(specs):
-    """Of the losses of these specs' shapes: their number, mean, median and 95th percentile."""
-    losses = sorted(row["loss"] for each in specs for row in each["each"])
-    return len(losses), sum(losses) / len(losses), median(losses), losses[max(1, -(-95 * len(losses) // 100)) - 1]
+    """The number of these specs' shapes; mean, median and 95th percentile of their losses, in percent."""
+    losses = [row["loss"] for each in specs for row in each["each"]]
+    short = losses_in_short(losses)
+    return len(losses), *(percent(short[name]) for name in ("mean", "median", "p95"))
 
 
 def untuned_page(figures):
@@ -341,8 +334,7 @@ def untuned_page(figures):
     means = []
     for served in dict.fromkeys(each["served"] for each in figures["specs"]):
         count, mean, half, most = pooled([each for each in figures["specs"] if each["served"] == served])
-        means.append(f"*{served}*: mean loss {percent(mean)} % of {count} shapes, median {percent(half)} %, 95th "
-                     f"percentile {percent(most)} %.")
+        means.append(f"*{served}*: mean loss {mean} % of {count} shapes, median {half} %, 95th percentile {most} %.")
     rows = [[f"`{shown(each['spec'])}`", each["served"], f"{each['judged']} of {each['asked']}", percent(each["mean"]),
              percent(each["median"]), percent(each["p95"]), percent(each["worst"]), each["failed"]]
             for each in figures["specs"]]
@@ -495,8 +487,8 @@ def readme_table(results):
         count, mean, half, most = pooled(exported)
         worst = max(exported, key=lambda each: each["mean"])
         sentences.append(f"- [Untuned shapes](docs/benchmarks/untuned.md), {count} of {len(exported)} specs by an "
-                         f"export, lose {percent(mean)} % in the mean, half of them at most {percent(half)} %, 95th "
-                         f"percentile {percent(most)} %; those of `{worst['spec'].split()[0]}` "
+                         f"export, lose {mean} % in the mean, half of them at most {half} %, 95th "
+                         f"percentile {most} %; those of `{worst['spec'].split()[0]}` "
                          f"{percent(worst['mean'])} % in the mean.")
     parts += ["\n".join(sentences)] if sentences else []
     measured = {}

@@ -47,6 +47,13 @@ def geometric_mean(values):
     return math.exp(math.fsum(math.log(value) for value in values) / len(values))
 
 
+def losses_in_short(losses):
+    """Mean, median, 95th percentile (the least loss that 95 % do not exceed) and worst."""
+    ordered = sorted(losses)
+    return {"mean": math.fsum(ordered) / len(ordered), "median": median(ordered),
+            "p95": ordered[max(1, -(-95 * len(ordered) // 100)) - 1], "worst": ordered[-1]}
+
+
 def over_draws(drawn):
     """Errors of several draws of the inputs, by who made which output: rms and the largest one in the mean, for the
     largest error of one draw is noise. `largest_of_each` has those of the draws, in order."""

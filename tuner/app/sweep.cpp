@@ -132,8 +132,8 @@ void read_words(const ProblemGrid& grid, const OpInterface& interface, Choices& 
 }
 
 /// Random problems between the tuned ones; none before the device is known.
-std::vector<Problem> drawn_problems(const ProblemGrid& grid, const OpDefinition& definition, std::uint64_t seed,
-                                    const TunedOn* tuned) {
+std::vector<Problem> seeded_problems(const ProblemGrid& grid, const OpDefinition& definition, std::uint64_t seed,
+                                     const TunedOn* tuned) {
   const OpInterface& interface = definition.interface;
   Choices choices;
   std::string dims;
@@ -189,7 +189,7 @@ std::vector<OpProblems> problems_by_op(const SweepProblems& request, Catalogue& 
     auto op = std::ranges::find(ops, &definition, &OpProblems::definition);
     if (op == ops.end()) op = ops.insert(ops.end(), {&definition, {}});
     const std::vector<Problem> more = grid.seeded > 0
-                                          ? drawn_problems(grid, definition, request.tuning.search.seed, tuned)
+                                          ? seeded_problems(grid, definition, request.tuning.search.seed, tuned)
                                           : problems_of(grid, definition, emulator);
     check_sizes(definition, more);
     op->problems.insert(op->problems.end(), more.begin(), more.end());
