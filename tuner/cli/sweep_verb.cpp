@@ -194,9 +194,8 @@ std::vector<Option> measuring_options() {
        "A file of ops with dtypes, attributes and shapes, devices and a budget (docs/tuning.md). Takes no OP."},
       {"shapes-file", "FILE", "Shapes from a CSV file: a header with the names of the dims, one shape per line."},
       {"seeded", "N",
-       "N random shapes for each dtype and attributes, between those tuned on the device, which are left out. Shapes "
-       "that share the fewest dims with a tuned one come first. Afterwards `tilewright prepare` serves shapes around "
-       "them better. Takes no shapes."},
+       "Tune N random shapes of each dtype and attributes, drawn between those tuned on the device. Shapes that share "
+       "the fewest dims with a tuned one come first. `tilewright prepare` then learns from them. Takes no shapes."},
       {.name = "dtype", .value = "LIST", .help = "Types to tune: bf16,f32.", .list = true, .takes = Takes::dtypes},
       {.name = "attr",
        .value = "NAME=LIST",
