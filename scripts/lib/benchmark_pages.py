@@ -338,14 +338,19 @@ def untuned_page(figures):
     rows = [[f"`{shown(each['spec'])}`", each["served"], f"{each['judged']} of {each['asked']}", percent(each["mean"]),
              percent(each["median"]), percent(each["p95"]), percent(each["worst"]), each["failed"]]
             for each in figures["specs"]]
+    columns = ["spec, bf16", "served", "judged", "mean, %", "median", "95th", "worst", "wrong"]
+    if any("commit" in each for each in figures["specs"]):
+        columns.append("commit")
+        rows = [[*cells, f"`{each['commit'][:8]}`" if "commit" in each else ""]
+                for cells, each in zip(rows, figures["specs"])]
     notes = dict.fromkeys(note for each in figures["specs"] for note in each["notes"])
     return [" ".join(means),
             "Shapes are drawn between the tuned ones, those first that share the fewest dims with any of them. Each is "
             "swept, and the config that would serve it is timed beside its winner. The loss is how much slower it is, "
             "in %: mean, median, 95th percentile and worst. *exported* is served by what an export has, *jit* by a "
             "launcher that compiles ([untuned.md](../untuned.md)). The table leaves out attributes that are `no` or "
-            "`none`." + bounded,
-            table(["spec, bf16", "served", "judged", "mean, %", "median", "95th", "worst", "wrong"], rows), *notes]
+            "`none`." + (" A row that names a commit is of that one." if "commit" in columns else "") + bounded,
+            table(columns, rows), *notes]
 
 
 def service_page(figures):

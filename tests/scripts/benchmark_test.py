@@ -308,6 +308,34 @@ class Measuring(unittest.TestCase):
             benchmark.untuned(bench)
             self.assertEqual(sum("regret" in words for words in calls), 2)
 
+    def test_of_untuned_shapes_take_the_place_of_older_ones_with_their_commit(self):
+        def kept(spec, judged):
+            return json.dumps({"commit": "fedcba9876543210", "command": f"tilewright regret {spec}", "figures":
+                               FIGURES["untuned"]["specs"][0] | {"spec": spec, "judged": judged, "mean": 0.125}})
+
+        with written("untuned") as (folder, readme):
+            page = folder / "untuned.json"
+            old = FIGURES["untuned"]["specs"][0]
+            page.write_text(json.dumps(result("untuned") | {"figures": {"specs": [
+                old, old | {"spec": "gemm"}, old | {"served": "jit"}]}}), encoding="utf-8")
+            cells = folder / "cells" / "NVIDIA-H200-580.1" / "untuned"
+            with contextlib.redirect_stderr(io.StringIO()) as said:
+                self.assertEqual(benchmark.main(["report", "--out", str(folder), "--cells", str(folder)]), 1)
+            self.assertIn("has no losses to take", said.getvalue())
+            cells.mkdir(parents=True)
+            (cells / "softmax-exported.json").write_text(kept("softmax", 6), encoding="utf-8")
+            (cells / "gemm-exported.json").write_text(kept("gemm", 5), encoding="utf-8")
+            (cells / "rope-exported.json").write_text(kept("rope", 10), encoding="utf-8")
+            benchmark.take_judged(folder, folder / "cells")
+            made = json.loads(page.read_text(encoding="utf-8"))
+            benchmark_pages.write(folder, readme, False)
+            text = (folder / "untuned.md").read_text(encoding="utf-8")
+        self.assertEqual([(each["spec"], each["mean"]) for each in made["figures"]["specs"]],
+                         [("softmax", 0.125), ("gemm", 0.007), ("softmax", 0.007)])
+        self.assertEqual(made["commands"], ["tilewright x", "tilewright regret softmax"])
+        self.assertIn("| `softmax` | exported | 6 of 10 | 12.5 | 0.0 | 4.0 | 6.0 | 0 | `fedcba98` |", text)
+        self.assertIn("| `gemm` | exported | 10 of 10 | 0.7 | 0.0 | 4.0 | 6.0 | 0 |  |", text)
+
     def test_count_the_seconds_of_the_cells_that_a_folder_has(self):
         with tempfile.TemporaryDirectory() as folder, \
                 mock.patch.object(benchmark.report, "load", lambda _: [{"commit": "c0ffee", "seconds": 2.5},
