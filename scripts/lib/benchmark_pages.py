@@ -393,13 +393,17 @@ def quoted(word):
 
 
 def wrapped(command):
-    """A command in lines of at most 120 characters, as far as its words allow."""
+    """A command in lines of at most 120 characters. A word that is longer goes on where the next line begins."""
+    room = 112  # an indent, quotes and ` \\` besides
     lines = [""]
-    for word in map(quoted, shlex.split(command)):
-        if lines[-1] and len(lines[-1]) + len(word) > 117:  # a space and ` \\` besides
+    for word in shlex.split(command):
+        first, *rest = [word[i:i + room] for i in range(0, len(word), room)] or [""]
+        if lines[-1] and len(lines[-1]) + len(quoted(first)) > 117:
+            lines[-1] += " "
             lines.append("   ")
-        lines[-1] += f" {word}" if lines[-1] else word
-    return " \\\n".join(lines)
+        lines[-1] += f" {quoted(first)}" if lines[-1] else quoted(first)
+        lines += map(quoted, rest)
+    return "\\\n".join(lines)
 
 
 def page(part, result):

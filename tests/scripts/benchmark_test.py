@@ -113,7 +113,8 @@ class Pages(unittest.TestCase):
                 self.assertLessEqual(max(map(len, text.splitlines())), 120)
 
     def test_commands_go_on_in_the_next_line_and_are_the_same_to_a_shell(self):
-        words = ["scripts/x.py", "--sweep", "softmax --shapes 'rows=1,2'", "--only", 'a"b', *["word"] * 40]
+        words = ["scripts/x.py", "--sweep", "softmax --shapes 'rows=1,2'", "--only", 'a"b', *["word"] * 40,
+                 "n=" + "1234567," * 40, f"'{'x y' * 80}"]
         command = shlex.join(words)
         shown = benchmark_pages.wrapped(command)
         self.assertLessEqual(max(map(len, shown.splitlines())), 120)
