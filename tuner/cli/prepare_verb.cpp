@@ -18,7 +18,7 @@
 namespace tilewright::cli {
 namespace {
 
-constexpr std::int64_t kUsualConfigs = 32;
+constexpr std::int64_t kUsualConfigs = 128;
 constexpr std::int64_t kMostConfigs = 4096;
 
 ExitCode run(const Arguments& arguments, Console& console) {
@@ -55,19 +55,19 @@ Verb prepare_verb() {
       fmt::format(
           "A winner may have dims as constants, or fit its shape so closely that it serves no other. So prepare draws "
           "random shapes between and around the tuned ones and compiles the configs without specialised dims that "
-          "serve most of them well, judged by the trials of the cache. It adds the configs within {:.0f} % of the best "
-          "such config of a tuned shape. Where all binaries are expected to take twice the fastest's time or more, up "
-          "to "
-          "{} more configs are compiled, which need not have been timed. The cache keeps them as spares, which go "
-          "where "
-          "the model goes.",
-          100 * app::kSpareWithin, kMostCovering),
+          "serve most of them well, judged by the trials of the cache, as long as one more reduces the mean expected "
+          "loss by {:.2f} %. A spec with fewer than {} gets configs within {:.0f} % of the best such config of a tuned "
+          "shape, too. Where all binaries are expected to take twice the fastest's time or more, up to {} more configs "
+          "are compiled, which need not have been timed. The cache keeps them as spares, which go where the model "
+          "goes.",
+          100 * kLeastHelp, app::kFewSpares, 100 * kNearlyBest, kMostCovering),
       "If dtype and attributes are given, only their binaries are compiled; the model is stored for all.",
       "Nothing is measured, so no device is needed. Run it after the sweeps and before an export: it learns anew each "
-      "time, and adds other spares only up to --configs. `tilewright regret OP --spares N` estimates their use.",
+      "time, and adds the spares that still help. `tilewright regret OP --spares N` estimates their use.",
   };
   verb.options = {
-      {"configs", "N", "The number of spares for each dtype and attributes, the most helpful first. Default: 32."},
+      {"configs", "N",
+       "The most spares that are added to each dtype and attributes, the most helpful first. Default: 128."},
       kJobs,
       kCompileTimeout,
       kDevice,

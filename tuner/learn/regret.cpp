@@ -275,8 +275,10 @@ class Judge {
     const bool is_same_rest = setting_.only_from || !is_tuned;
     std::vector<Spare>& spares = is_same_rest ? shared_ : own_;
     if (!is_same_rest || shared_.empty()) {
-      spares = choose_spares(rest, interface_, spec_, device_, mode_, values_, failed_somewhere_, setting_.spares,
-                             setting_.spares == 0 ? 0 : kMostCovering);
+      spares = choose_spares(rest, interface_, spec_, device_, mode_, values_, failed_somewhere_,
+                             {.helpful = setting_.spares,
+                              .filled = setting_.spares,
+                              .covering = setting_.spares == 0 ? 0 : kMostCovering});
     }
     rest.keep(spares);
   }

@@ -69,11 +69,11 @@ class Choosing {
     }
   }
 
-  std::vector<Spare> run(std::size_t most, std::size_t covering) {
+  std::vector<Spare> run(SpareCounts counts) {
     const ProblemKey key{problem_of(interface_, spec_, ShapeDims(interface_.dims.size(), 1)), interface_.hash(),
                          device_.fingerprint()};
     const std::vector<ShapeDims> tuned = source_.tuned_shapes(key, mode_);
-    if (tuned.empty() || most + covering == 0) return {};
+    if (tuned.empty() || counts.helpful + counts.filled + counts.covering == 0) return {};
     std::vector<ShapeSummary> shapes = source_.known_shapes(key, mode_, tuned);
     unserved_ = std::max(kPoorLoss, loss_of_base(shapes));
     for (const ShapeSummary& shape : shapes) {
@@ -81,7 +81,7 @@ class Choosing {
     }
     nearly_best_ = not_kept(nearly_best(shapes, space_, failed_), shapes);
     for (ShapeSummary& shape : shapes) known_.emplace(shape.dims, std::move(shape));
-    const std::size_t count = std::clamp(kShapesEach * most, kFewestShapes, kMostShapes);
+    const std::size_t count = std::clamp(kShapesEach * counts.helpful, kFewestShapes, kMostShapes);
     const std::size_t around = count / kOneAroundOf;
     learned_ = source_.learned(key, mode_);
     for (const ShapeDims& shape : drawn(tuned, count - around, 1, 0)) expect(tuned, shape);
@@ -97,11 +97,11 @@ class Choosing {
         take(*best);
       }
     };
-    choose(most, false);
-    add_nearly_best(chosen, most);
-    if (learned_ && covering > 0) {
+    choose(counts.helpful, false);
+    add_nearly_best(chosen, counts.filled);
+    if (learned_ && counts.covering > 0) {
       look_for_poor(drawn(tuned, kShapesToCover, 1, kSeedToCover));
-      choose(chosen.size() + covering, true);
+      choose(chosen.size() + counts.covering, true);
     }
     return chosen;
   }
@@ -231,6 +231,7 @@ class Choosing {
   std::optional<std::size_t> most_helpful(bool poor_only) const {
     // At poorly served shapes what is hardly better is no help.
     const double least = poor_only ? kNearlyBest : 1e-6;
+    const double least_of_all = poor_only ? least : kLeastHelp * static_cast<double>(shapes_.size());
     std::vector<double> gains(candidates_.size(), 0);
     for (std::size_t i = 0; i < shapes_.size(); ++i) {
       if (poor_only && loss_[i] < kPoorLoss) continue;
@@ -240,7 +241,7 @@ class Choosing {
       }
     }
     const auto best = std::ranges::max_element(gains);
-    if (best == gains.end() || *best < least) return std::nullopt;
+    if (best == gains.end() || *best < least_of_all) return std::nullopt;
     return static_cast<std::size_t>(best - gains.begin());
   }
 
@@ -275,7 +276,7 @@ class Choosing {
     }
     std::ranges::stable_sort(ranked, std::greater(), [](const auto* each) { return each->second.size(); });
     for (const auto* const each : ranked) {
-      if (chosen.size() == most) break;
+      if (chosen.size() >= most) break;
       const ShapeDims& home = each->second.front();
       chosen.push_back({each->first, problem_of(interface_, spec_, home), home});
       if (const auto place = places_.find(each->first); place != places_.end()) take(place->second);
@@ -365,8 +366,8 @@ NearlyBest not_kept(NearlyBest nearly, const std::vector<ShapeSummary>& known) {
 
 std::vector<Spare> choose_spares(const WinnerSource& source, const OpInterface& interface, const OpSpec& spec,
                                  const DeviceFacts& device, MeasureMode mode, const SpaceValues& space,
-                                 const ConfigIds& failed, std::size_t most, std::size_t covering) {
-  return Choosing(source, interface, spec, device, mode, space, failed).run(most, covering);
+                                 const ConfigIds& failed, SpareCounts counts) {
+  return Choosing(source, interface, spec, device, mode, space, failed).run(counts);
 }
 
 std::size_t count_spares(const WinnerSource& source, const ProblemKey& key, MeasureMode mode) {

@@ -37,9 +37,21 @@ struct Spare {
 /// this.
 inline constexpr double kNearlyBest = 0.05;
 
-/// The most spares that `prepare` makes beyond those asked for: each serves drawn shapes that are served poorly without
-/// it (kPoorLoss).
+/// A spare helps if it reduces the predicted loss at drawn shapes by at least this in the mean.
+inline constexpr double kLeastHelp = 2e-4;
+
+/// The most spares that `prepare` makes because drawn shapes are served poorly without them (kPoorLoss).
 inline constexpr std::size_t kMostCovering = 64;
+
+/// How many spares are chosen at most.
+struct SpareCounts {
+  /// Configs that help, the most helpful first.
+  std::size_t helpful = 0;
+  /// Configs that were nearly the best, those at most shapes first, make them this many together.
+  std::size_t filled = 0;
+  /// More, for drawn shapes that are served poorly without them.
+  std::size_t covering = 0;
+};
 
 /// Configs that were nearly the best somewhere, with those shapes, the least loss first.
 using NearlyBest = std::map<ConfigId, std::vector<ShapeDims>>;
@@ -50,14 +62,11 @@ using NearlyBest = std::map<ConfigId, std::vector<ShapeDims>>;
 /// Removes winners and spares from `nearly`.
 [[nodiscard]] NearlyBest not_kept(NearlyBest nearly, const std::vector<ShapeSummary>& known);
 
-/// Chooses `most` spares, or fewer. First, greedily, the configs that reduce the predicted loss at drawn shapes most,
-/// given the binaries of winners and existing spares. Then configs that were nearly the best, those at most shapes
-/// first. At most `covering` more serve drawn shapes that are served poorly without them. Excludes `failed`
+/// Chooses spares beside the binaries of winners and existing spares, helpful ones greedily. Excludes `failed`
 /// (Store::failed_configs). Empty if nothing is tuned. Deterministic.
 [[nodiscard]] std::vector<Spare> choose_spares(const WinnerSource& source, const OpInterface& interface,
                                                const OpSpec& spec, const DeviceFacts& device, MeasureMode mode,
-                                               const SpaceValues& space, const ConfigIds& failed, std::size_t most,
-                                               std::size_t covering);
+                                               const SpaceValues& space, const ConfigIds& failed, SpareCounts counts);
 
 /// The number of spares a source has for a spec on a device. Ignores the dims of `key`.
 [[nodiscard]] std::size_t count_spares(const WinnerSource& source, const ProblemKey& key, MeasureMode mode);

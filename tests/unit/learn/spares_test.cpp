@@ -67,7 +67,8 @@ class SparesTest : public ::testing::Test {
         values_seen(store, store.known_shapes(key, MeasureMode::cold, store.tuned_shapes(key, MeasureMode::cold)));
     space.erase(kOlder);
     return choose_spares(store, interface_, spec, device_, MeasureMode::cold, space,
-                         store.failed_configs(key, MeasureMode::cold), most, kMostCovering);
+                         store.failed_configs(key, MeasureMode::cold),
+                         {.helpful = most, .filled = most, .covering = kMostCovering});
   }
 
   static std::vector<std::string> texts(const std::vector<Spare>& spares) {
@@ -76,8 +77,8 @@ class SparesTest : public ::testing::Test {
     return texts;
   }
 
-  /// Adds a model by which configs with fewer warps lose a factor of e, and others nothing.
-  void learn(double warps, const std::vector<std::string>& configs, const std::string& gone = {}) {
+  /// Adds a model by which configs with fewer warps lose a factor of e to the power of `loss`, and others nothing.
+  void learn(double warps, const std::vector<std::string>& configs, const std::string& gone = {}, double loss = 1) {
     const ProblemKey key{parse_problem("scale[dtype=f16]{rows=8,cols=64}", interface_), interface_.hash(),
                          device_.fingerprint()};
     const std::string wide =
@@ -91,7 +92,7 @@ class SparesTest : public ::testing::Test {
     const auto cut = static_cast<float>(std::log2(warps + 0.5));
     cache_.store().put_loss_model(key, MeasureMode::cold,
                                   test::model_of({implementations, {"num_warps", "static_dims", "vec"}, 2},
-                                                 {.feature = 1, .cut = cut, .below = 1}, known));
+                                                 {.feature = 1, .cut = cut, .below = loss, .unit = loss}, known));
   }
 
   /// The hash of a source that is no longer in the space.
@@ -150,6 +151,17 @@ TEST_F(SparesTest, need_no_more_where_what_has_a_binary_is_as_good_as_any) {
   tune(4096, 8192, "wide{num_warps=8,vec=1,static_dims=0}");
   learn(7, {"wide{num_warps=16,vec=1,static_dims=0}", "wide{num_warps=8,vec=1,static_dims=0}"});
   EXPECT_THAT(choose(8), IsEmpty());
+}
+
+TEST_F(SparesTest, that_hardly_help_are_left_out) {
+  tune(8, 64, "wide{num_warps=4,vec=1,static_dims=0}");
+  tune(4096, 8192, "wide{num_warps=4,vec=1,static_dims=0}");
+  const std::vector<std::string> configs{"wide{num_warps=8,vec=1,static_dims=0}",
+                                         "wide{num_warps=4,vec=1,static_dims=0}"};
+  learn(7, configs, {}, 0.75 * kLeastHelp);
+  EXPECT_THAT(choose(8), IsEmpty());
+  learn(7, configs, {}, 1.25 * kLeastHelp);
+  EXPECT_THAT(texts(choose(8)), ElementsAre("wide{num_warps=8,vec=1,static_dims=0}"));
 }
 
 TEST_F(SparesTest, are_of_no_implementation_that_is_gone) {

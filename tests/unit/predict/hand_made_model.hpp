@@ -17,13 +17,14 @@ struct OneCut {
   float cut = 0;
   double below = 0;
   double otherwise = 0;
+  /// What losses are multiples of.
+  double unit = 1.0 / 1024;
 };
 
 /// `configs`: each with the index of its implementation in the space.
 inline LossModel model_of(FeatureSpace space, const OneCut& cut,
                           const std::vector<std::pair<std::size_t, std::string>>& configs = {},
                           std::size_t shapes = 16) {
-  constexpr double kUnit = 1.0 / 1024;
   LossModel::Contents contents;
   contents.space = std::move(space);
   for (const auto& [implementation, config] : configs) {
@@ -32,10 +33,10 @@ inline LossModel model_of(FeatureSpace space, const OneCut& cut,
   contents.cuts.resize(contents.space.count());
   contents.cuts.at(cut.feature) = {cut.cut};
   contents.nodes = {{static_cast<std::uint8_t>(cut.feature), 0, 2},
-                    LossModel::leaf(cut.below / kUnit),
-                    LossModel::leaf(cut.otherwise / kUnit)};
+                    LossModel::leaf(cut.below / cut.unit),
+                    LossModel::leaf(cut.otherwise / cut.unit)};
   contents.roots = {0};
-  contents.unit = static_cast<float>(kUnit);
+  contents.unit = static_cast<float>(cut.unit);
   contents.shapes = shapes;
   return LossModel(std::move(contents));
 }
