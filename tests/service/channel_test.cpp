@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "cache/store/pack/pack.hpp"
+#include "cache/store/pack/sha256.hpp"
 #include "tests/service/fixture.hpp"
 #include "tuner/service/tokens.hpp"
 #include "tuner/snapshot/manifest.hpp"

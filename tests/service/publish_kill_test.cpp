@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "cache/store/miss_file.hpp"
-#include "cache/store/pack/pack.hpp"
+#include "cache/store/pack/sha256.hpp"
 #include "tests/cli/demo_cache.hpp"
 #include "tests/service/fixture.hpp"
 #include "tests/service/program_service.hpp"

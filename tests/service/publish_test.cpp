@@ -5,7 +5,7 @@
 #include <csignal>
 #include <fstream>
 
-#include "cache/store/pack/pack.hpp"
+#include "cache/store/pack/sha256.hpp"
 #include "cache/store/whole_file.hpp"
 #include "tests/cli/demo_cache.hpp"
 #include "tests/service/fixture.hpp"

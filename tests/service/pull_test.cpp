@@ -10,7 +10,7 @@
 
 #include "cache/base/clock.hpp"
 #include "cache/store/miss_file.hpp"
-#include "cache/store/pack/pack.hpp"
+#include "cache/store/pack/sha256.hpp"
 #include "cache/store/whole_file.hpp"
 #include "tests/cli/demo_cache.hpp"
 #include "tests/service/fixture.hpp"

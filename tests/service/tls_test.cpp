@@ -10,7 +10,7 @@
 #include <memory>
 #include <thread>
 
-#include "cache/store/pack/pack.hpp"
+#include "cache/store/pack/sha256.hpp"
 #include "tests/service/fixture.hpp"
 #include "tests/service/program_service.hpp"
 #include "tuner/remote/http_client.hpp"

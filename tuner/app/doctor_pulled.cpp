@@ -9,7 +9,7 @@
 
 #include "cache/base/error.hpp"
 #include "cache/base/file_facts.hpp"
-#include "cache/store/pack/pack.hpp"
+#include "cache/store/pack/sha256.hpp"
 #include "tuner/app/commands.hpp"
 #include "tuner/app/pull.hpp"
 

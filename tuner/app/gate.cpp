@@ -10,7 +10,8 @@
 
 #include "cache/base/temporary_folder.hpp"
 #include "cache/store/import.hpp"
-#include "cache/store/pack/pack.hpp"
+#include "cache/store/pack/folding.hpp"
+#include "cache/store/pack/pack_name.hpp"
 #include "cache/store/store.hpp"
 #include "tuner/app/compare.hpp"
 #include "tuner/app/gate_again.hpp"

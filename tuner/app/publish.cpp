@@ -8,7 +8,8 @@
 #include "cache/base/temporary_folder.hpp"
 #include "cache/base/version.hpp"
 #include "cache/store/export.hpp"
-#include "cache/store/pack/pack.hpp"
+#include "cache/store/pack/sha256.hpp"
+#include "cache/store/store.hpp"
 #include "cache/store/whole_file.hpp"
 
 namespace tilewright::app {

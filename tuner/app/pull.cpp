@@ -18,8 +18,9 @@
 #include "cache/base/error.hpp"
 #include "cache/base/file_facts.hpp"
 #include "cache/store/miss_file.hpp"
-#include "cache/store/pack/pack.hpp"
+#include "cache/store/pack/sha256.hpp"
 #include "cache/store/sqlite/schema.hpp"
+#include "cache/store/store.hpp"
 #include "tuner/remote/unreachable.hpp"
 #include "tuner/snapshot/files.hpp"
 

@@ -9,7 +9,7 @@
 #include "cache/base/clock.hpp"
 #include "cache/base/error.hpp"
 #include "cache/base/file_facts.hpp"
-#include "cache/store/pack/pack.hpp"
+#include "cache/store/pack/sha256.hpp"
 #include "tuner/snapshot/files.hpp"
 
 namespace tilewright::app {

@@ -12,7 +12,7 @@
 
 #include "cache/base/draft.hpp"
 #include "cache/base/error.hpp"
-#include "cache/store/pack/pack.hpp"
+#include "cache/store/pack/sha256.hpp"
 #include "tuner/snapshot/files.hpp"
 
 namespace tilewright {

@@ -14,7 +14,8 @@
 #include "cache/base/error.hpp"
 #include "cache/base/temporary_folder.hpp"
 #include "cache/store/import.hpp"
-#include "cache/store/pack/pack.hpp"
+#include "cache/store/pack/folding.hpp"
+#include "cache/store/pack/pack_name.hpp"
 #include "cache/store/store.hpp"
 #include "cache/store/whole_file.hpp"
 

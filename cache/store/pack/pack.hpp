@@ -7,10 +7,8 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "cache/base/temporary_folder.hpp"
 #include "cache/store/import.hpp"
 #include "cache/store/store.hpp"
 
@@ -19,7 +17,6 @@
 /// ends in the SHA-256 of the file, as in `softmax-bf16-onchip-<64 digits>.pack`. Free functions.
 namespace tilewright {
 
-inline constexpr std::string_view kPackSuffix = ".pack";
 /// No shipped pack is larger, unless a single problem is.
 inline constexpr std::uintmax_t kMostPackBytes = std::uintmax_t{4} << 20;
 
@@ -50,23 +47,5 @@ struct WrittenPacks {
 /// be folded, and if a file cannot be written; packs that are complete stay.
 WrittenPacks write_packs(const Store& from, const std::filesystem::path& folder, const WinnerSelection& filter,
                          const std::function<void(const PackFile&)>& written, std::uintmax_t most = kMostPackBytes);
-
-/// True if the file is named as a pack.
-[[nodiscard]] bool is_pack(const std::filesystem::path& file);
-
-/// Folds packs into a cache, one after the other.
-class Folding {
- public:
-  explicit Folding(Store& to) : to_(to), work_("fold packs") {}
-  /// WholeFile::fold of a pack of this schema or an older one. Throws CacheError if it is damaged or misnamed.
-  std::vector<OpCounts> fold(const std::filesystem::path& pack);
-
- private:
-  Store& to_;
-  TemporaryFolder work_;
-};
-
-/// The SHA-256 of a file's bytes, as 64 hexadecimal digits.
-[[nodiscard]] std::string sha256_of(const std::filesystem::path& file);
 
 }  // namespace tilewright

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "cache/base/error.hpp"
-#include "cache/store/pack/pack.hpp"
+#include "cache/store/pack/sha256.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace tilewright {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cache/base/content_hash.hpp"
+#include "cache/store/pack/folding.hpp"
 #include "cache/store/pack/frame_file.hpp"
 #include "cache/store/pack/pack.hpp"
 #include "cache/store/whole_file.hpp"

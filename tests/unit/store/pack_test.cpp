@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/store/pack/pack.hpp"
+#include "cache/store/pack/folding.hpp"
+#include "cache/store/pack/frame_file.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -19,7 +21,6 @@
 #include "cache/base/content_hash.hpp"
 #include "cache/base/error.hpp"
 #include "cache/store/export.hpp"
-#include "cache/store/pack/frame_file.hpp"
 #include "cache/store/whole_file.hpp"
 #include "tests/other_program.hpp"
 #include "tests/unit/store/import_fixture.hpp"

@@ -11,6 +11,7 @@
 #include "cache/serve/choose.hpp"
 #include "cache/serve/match.hpp"
 #include "cache/store/import.hpp"
+#include "cache/store/pack/folding.hpp"
 #include "cache/store/pack/pack.hpp"
 #include "cache/store/space.hpp"
 #include "cache/store/whole_file.hpp"
