@@ -139,8 +139,9 @@ def cells_tables(cells):
 
 def faults_of(cells):
     """What is bad of the accuracy, a line a cell."""
-    bad = [f"- `{cell['op']}` {cell['shape']} {cell['dtype']}: {'; '.join(cell['inaccurate'])}" for cell in cells
-           if cell["inaccurate"]]
+    # In each regime it is the same.
+    bad = dict.fromkeys(f"- `{cell['op']}` {cell['shape']} {cell['dtype']}: {'; '.join(cell['inaccurate'])}"
+                        for cell in cells if cell["inaccurate"])
     return ["\n".join(["Bad accuracy:", *bad])] if bad else []
 
 
@@ -239,7 +240,7 @@ def attention_page(figures):
                    *(f"{PEERS[name]} / ours" for name in peers)], over),
             method(figures, " Columns of Tilewright and of peers are TFLOP/s, of which a causal mask has half. Errors, "
                             "rms and largest, are ours over the best of torch's, against float64."),
-            *(part for title, rows in parts.items() for part in (title, table(headings, rows)))]
+            *(part for title, rows in parts.items() for part in (title, table(headings, rows))), *faults_of(cells)]
 
 
 def decode_page(figures):
@@ -478,7 +479,7 @@ def readme_table(results):
                  if any(short(cell["op"]) != cell["op"] for cell in cells) else [])
     if any(cell["no_verdict"] for cell in cells):
         sentences.append("- A ratio in brackets has no verdict, since a peer is absent or wrong; it counts in no mean.")
-    sentences += ["- Above 1 Tilewright takes less time. Geometric means of this ratio over all cells of a page "
+    sentences += ["- Above 1 Tilewright takes less time. Geometric means over a page's cells with a verdict "
                   f"(how many; the least), in bursts: {', '.join(means.values())}."] if means else []
     if "tuner" in results and results["tuner"]["figures"]["to_a_winner_s"]:
         ratios = [arms["triton"]["median"] / arms["tilewright"]["median"]

@@ -101,7 +101,7 @@ class Measurer:
         best = self._fastest(candidates, len(sets))
         if best is None:
             raise RuntimeError("no candidate runs")
-        result["triton"] = {"config": best, "candidates": len(candidates)}
+        result["triton_arm"] = {"config": best, "candidates": len(candidates)}
         return candidates[best]
 
     def _time(self, launches, sets, result):

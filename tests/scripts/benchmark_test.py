@@ -262,6 +262,15 @@ class Measuring(unittest.TestCase):
         self.assertEqual(made[0]["notes"], notes[1:])
         self.assertEqual([row["loss"] for row in made[0]["each"]][:3], [0.5, 0.18, 0.17], "the worst first")
 
+    def test_of_attention_name_bad_accuracy_once_for_both_regimes(self):
+        with written("attention") as (folder, readme):
+            bad = ATTENTION | {"inaccurate": ["o: largest error 0.5, torch's 0.1"]}
+            (folder / "attention.json").write_text(json.dumps(result("attention") | {"figures": {
+                "versions": {}, "cells": [bad, bad | {"regime": "sustained"}, ATTENTION]}}), encoding="utf-8")
+            benchmark_pages.write(folder, readme, False)
+            text = (folder / "attention.md").read_text(encoding="utf-8")
+        self.assertEqual(text.count("o: largest error 0.5, torch's 0.1"), 1)
+
     def test_of_attention_are_measured_in_both_regimes_and_its_gradients_in_bursts(self):
         called = []
 
@@ -284,8 +293,9 @@ class Measuring(unittest.TestCase):
         self.assertEqual(budgets, ["11s", "15s", "23s", "45s"], "a third of the time of each; nothing was used here")
         self.assertEqual([(each["spec"], each["asked"], each["judged"]) for each in made],
                          [("softmax pitch=dense", 10, 1)])
-        self.assertEqual(len(bench.missing), 3)
+        self.assertEqual(len(bench.missing), 4)
         self.assertIn("gemm", bench.missing[2])
+        self.assertEqual(bench.missing[3], "9 of 10 shapes of `softmax pitch=dense` served exported were not judged")
 
     def test_of_untuned_shapes_judge_both_ways_of_serving_by_the_same_sweeps(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -334,6 +344,7 @@ class Measuring(unittest.TestCase):
         self.assertEqual([(each["spec"], each["mean"]) for each in made["figures"]["specs"]],
                          [("softmax", 0.125), ("gemm", 0.007), ("softmax", 0.007)])
         self.assertEqual(made["commands"], ["tilewright x", "tilewright regret softmax"])
+        self.assertEqual(made["missing"], ["4 of 10 shapes of `softmax` served exported were not judged"])
         self.assertIn("| `softmax` | exported | 6 of 10 | 12.5 | 0.0 | 4.0 | 6.0 | 0 | `fedcba98` |", text)
         self.assertIn("| `gemm` | exported | 10 of 10 | 0.7 | 0.0 | 4.0 | 6.0 | 0 |  |", text)
 
