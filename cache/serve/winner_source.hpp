@@ -17,7 +17,7 @@
 #include "cache/predict/loss_model.hpp"
 
 /// A source of winners, and of all that launching them needs: a cache (cache/store/store.hpp), or another file with the
-/// same content. Matching (cache/serve/match.hpp) and the launch library see only this interface.
+/// same content. Matching (cache/serve/candidates.hpp) and the launch library see only this interface.
 ///
 /// All methods read, and throw CacheError if the file is damaged or unreadable. For one thread at a time.
 namespace tilewright {

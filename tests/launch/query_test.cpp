@@ -3,7 +3,6 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "cache/serve/match.hpp"
 #include "tests/launch/launch_fixture.hpp"
 
 namespace tilewright {

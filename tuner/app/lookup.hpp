@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cache/serve/expectation.hpp"
-#include "cache/serve/match.hpp"
+#include "cache/serve/matched_row.hpp"
 #include "cache/store/store.hpp"
 
 /// Looks up the config that a cache serves for a problem, with the launch library's own rule (cache/serve/choose.hpp),

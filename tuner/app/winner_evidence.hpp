@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "cache/serve/match.hpp"
 #include "cache/store/store.hpp"
 #include "tuner/report/served_table.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cache/serve/expectation.hpp"
-#include "cache/serve/match.hpp"
+#include "cache/serve/matched_row.hpp"
 #include "tuner/analysis/roofline.hpp"
 #include "tuner/report/table.hpp"
 

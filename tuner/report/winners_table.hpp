@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cache/serve/match.hpp"
+#include "cache/serve/fit.hpp"
 #include "cache/store/store.hpp"
 #include "tuner/analysis/roofline.hpp"
 #include "tuner/report/table.hpp"

@@ -9,10 +9,10 @@
 #include <span>
 #include <vector>
 
-#include "cache/serve/match.hpp"
 #include "cache/store/bundle/bundle_keys.hpp"
 #include "cache/store/bundle/container.hpp"
 #include "cache/store/import.hpp"
+#include "tests/unit/serve/match.hpp"
 #include "tests/unit/store/learned_fixture.hpp"
 
 namespace tilewright {

@@ -6,8 +6,8 @@
 
 #include "cache/predict/model_predictor.hpp"
 #include "cache/serve/choose.hpp"
-#include "cache/serve/match.hpp"
 #include "tests/other_program.hpp"
+#include "tests/unit/serve/match.hpp"
 #include "tests/unit/store/learned_fixture.hpp"
 
 namespace tilewright {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cache/serve/match.hpp"
 
 #include <SQLiteCpp/Database.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/other_program.hpp"
+#include "tests/unit/serve/match.hpp"
 #include "tests/unit/store/fixture.hpp"
 
 namespace tilewright {

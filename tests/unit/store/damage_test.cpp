@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "cache/serve/match.hpp"
 #include "cache/store/job_queue.hpp"
 #include "cache/store/whole_file.hpp"
+#include "tests/unit/serve/match.hpp"
 #include "tests/unit/store/disk.hpp"
 #include "tests/unit/store/import_fixture.hpp"
 #include "tests/unit/store/learned_fixture.hpp"

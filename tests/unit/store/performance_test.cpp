@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "cache/serve/match.hpp"
+#include "tests/unit/serve/match.hpp"
 #include "tests/unit/store/fixture.hpp"
 
 namespace tilewright {

@@ -9,12 +9,12 @@
 
 #include "cache/serve/candidates.hpp"
 #include "cache/serve/choose.hpp"
-#include "cache/serve/match.hpp"
 #include "cache/store/import.hpp"
 #include "cache/store/pack/folding.hpp"
 #include "cache/store/pack/pack.hpp"
 #include "cache/store/space.hpp"
 #include "cache/store/whole_file.hpp"
+#include "tests/unit/serve/match.hpp"
 #include "tests/unit/store/fixture.hpp"
 
 namespace tilewright {
