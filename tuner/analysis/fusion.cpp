@@ -124,16 +124,16 @@ std::optional<std::int64_t> shared_used(const OpDefinition& definition, const Fu
 
 FusionReason bound_reason(const FusionAccount& account) {
   const auto bound = account.bound();
-  if (!bound) return {"bound by", "not known", std::nullopt};
+  if (!bound) return {"bound by", "not known", std::nullopt, true};
   switch (*bound) {
     case Bound::launch:
-      return {"bound by", fmt::format("launching: {} launches become one", account.steps.size()), true};
+      return {"bound by", fmt::format("launching: {} launches become one", account.steps.size()), true, true};
     case Bound::memory:
-      return {"bound by", "memory: less traffic is less time", true};
+      return {"bound by", "memory: less traffic is less time", true, true};
     case Bound::compute:
       break;
   }
-  return {"bound by", "computing: less traffic saves little of the chain's time", false};
+  return {"bound by", "computing: less traffic saves little of the chain's time", false, true};
 }
 
 FusionReason axis_reason(const FusionAccount& account) {
@@ -182,14 +182,18 @@ double FusionAccount::traffic_ratio() const noexcept {
   return fused.bytes > 0 ? static_cast<double>(chain_bytes()) / static_cast<double>(fused.bytes) : 1;
 }
 
-std::optional<double> FusionAccount::predicted() const {
+std::optional<double> FusionAccount::predicted_by_ceilings() const {
+  if (!fused.predicted_ns) return std::nullopt;
   double chain = 0;
-  bool modelled = fused.predicted_ns.has_value();
   for (const FusionLine& line : steps) {
-    modelled = modelled && line.predicted_ns;
-    if (modelled) chain += *line.predicted_ns;
+    if (!line.predicted_ns) return std::nullopt;
+    chain += *line.predicted_ns;
   }
-  if (modelled) return chain / *fused.predicted_ns;
+  return chain / *fused.predicted_ns;
+}
+
+std::optional<double> FusionAccount::predicted() const {
+  if (const auto by_ceilings = predicted_by_ceilings()) return by_ceilings;
   return bound() == Bound::compute ? std::nullopt : std::optional(traffic_ratio());
 }
 
@@ -246,7 +250,7 @@ std::vector<FusionReason> FusionAccount::reasons() const {
            fmt::format("{} less: {} in {}, {} fused; worth it from {} on", show_ratio(ratio),
                        show_bytes(static_cast<double>(chain_bytes())), counted(steps.size(), "step"),
                        show_bytes(static_cast<double>(fused.bytes)), show_ratio(kLeastTrafficSaved)),
-           ratio >= kLeastTrafficSaved},
+           ratio >= kLeastTrafficSaved, true},
           bound_reason(*this),
           axis_reason(*this),
           shared_reason(*this)};
@@ -254,11 +258,14 @@ std::vector<FusionReason> FusionAccount::reasons() const {
 
 bool FusionAccount::worth_it() const {
   if (const auto ratio = measured(); ratio && ratio->significant()) return ratio->ratio > 1;
-  const std::vector<FusionReason> all = reasons();
   // Launches saved are worth it whatever the traffic.
   const bool launching = bound() == Bound::launch;
+  const auto predicted = launching ? std::nullopt : predicted_by_ceilings();
+  if (predicted && *predicted < kLeastPredicted) return false;
+  const std::vector<FusionReason> all = reasons();
   return std::all_of(all.begin(), all.end(), [&](const FusionReason& reason) {
-    return reason.holds.value_or(true) || (launching && reason.name == "traffic");
+    const bool is_told = (launching && reason.name == "traffic") || (predicted && reason.is_of_time);
+    return reason.holds.value_or(true) || is_told;
   });
 }
 

@@ -15,6 +15,8 @@ namespace tilewright {
 
 /// The least ratio of chain traffic to fused traffic at which fusing is worth the work.
 inline constexpr double kLeastTrafficSaved = 1.5;
+/// The same of the speed-up that measured ceilings predict.
+inline constexpr double kLeastPredicted = 1.05;
 
 /// A launch of the account: a step, or the fused op.
 struct FusionLine {
@@ -41,6 +43,8 @@ struct FusionReason {
   std::string name;
   std::string text;
   std::optional<bool> holds;
+  /// It tells whether time is saved, which a prediction by ceilings tells better.
+  bool is_of_time = false;
 };
 
 struct FusionAccount {
@@ -59,8 +63,9 @@ struct FusionAccount {
   [[nodiscard]] std::int64_t chain_flops() const noexcept;
   /// Bytes of the chain over bytes of the fused op.
   [[nodiscard]] double traffic_ratio() const noexcept;
-  /// The predicted speed-up. If the device was not measured: the traffic ratio, or nullopt if the chain is bound by
-  /// compute.
+  /// The speed-up by the measured ceilings; nullopt if a line has none.
+  [[nodiscard]] std::optional<double> predicted_by_ceilings() const;
+  /// The same; without ceilings the traffic ratio, or nullopt if the chain is bound by compute.
   [[nodiscard]] std::optional<double> predicted() const;
   /// The speed-up of the fused winner over the sum of the steps' winners; nullopt unless all exist.
   [[nodiscard]] std::optional<SpeedUp> measured() const;
@@ -69,7 +74,8 @@ struct FusionAccount {
   /// Dims along which all steps are parallel; nullopt if a step does not say.
   [[nodiscard]] std::optional<std::vector<std::string>> common_axes() const;
   [[nodiscard]] std::vector<FusionReason> reasons() const;
-  /// Decided by a significant measurement, else by the reasons, none of which may fail.
+  /// Decided by a significant measurement, else by the reasons, none of which may fail. A prediction by ceilings stands
+  /// for traffic and bound.
   [[nodiscard]] bool worth_it() const;
 };
 

@@ -59,11 +59,13 @@ Measured measure(const FusionRequest& asked, const std::vector<ToTune>& all, Cat
   return measured;
 }
 
-/// The devices of the account: the measured, else the named ones, else those with a winner for any part of it.
+/// The devices of the account: the measured, else the named ones, else those with a winner for any part of it, else all
+/// of the cache.
 std::vector<DeviceFacts> devices_for(const Store& store, const std::string& device_name, const std::vector<ToTune>& all,
                                      const std::vector<std::string>& measured, MeasureMode mode) {
   std::vector<DeviceFacts> devices;
-  for (DeviceFacts& device : choose_devices(store, measured.empty() ? device_name : "")) {
+  std::vector<DeviceFacts> known = choose_devices(store, measured.empty() ? device_name : "");
+  for (const DeviceFacts& device : known) {
     const std::string fingerprint = device.fingerprint();
     const bool asked = measured.empty() ? !device_name.empty()
                                         : std::find(measured.begin(), measured.end(), fingerprint) != measured.end();
@@ -71,9 +73,9 @@ std::vector<DeviceFacts> devices_for(const Store& store, const std::string& devi
                        const std::string hash = each.definition->interface.hash();
                        return store.winner_of({each.problem, hash, fingerprint}, mode, WinnerRole::best).has_value();
                      });
-    if (asked || has) devices.push_back(std::move(device));
+    if (asked || has) devices.push_back(device);
   }
-  return devices;
+  return devices.empty() && measured.empty() ? std::move(known) : devices;
 }
 
 }  // namespace

@@ -139,15 +139,24 @@ std::string verdict_text(const FusionAccount& account) {
     return measured->ratio > 1 ? "worth fusing: it is measured to be faster"
                                : "not worth fusing: it is measured to be slower";
   }
+  const auto predicted = account.predicted_by_ceilings();
   std::vector<std::string> against;
+  if (predicted && *predicted < kLeastPredicted) {
+    against.push_back(
+        fmt::format("the ceilings promise {} and not {}", show_ratio(*predicted), show_ratio(kLeastPredicted)));
+  }
   for (const FusionReason& reason : account.reasons()) {
-    if (reason.holds.value_or(true)) continue;
+    if (reason.holds.value_or(true) || (predicted && reason.is_of_time)) continue;
     against.push_back(reason.name == "traffic"         ? "it saves too little traffic"
                       : reason.name == "bound by"      ? "computing bounds the chain"
                       : reason.name == "parallel axis" ? "no parallel axis is shared"
                                                        : "too little fits on chip");
   }
-  if (account.worth_it()) return measured ? "worth fusing, though no faster as measured" : "worth fusing";
+  if (account.worth_it()) {
+    return measured    ? "worth fusing, though no faster as measured"
+           : predicted ? "worth fusing: it is predicted to be faster"
+                       : "worth fusing";
+  }
   return fmt::format("not worth fusing: {}", fmt::join(against, ", and "));
 }
 

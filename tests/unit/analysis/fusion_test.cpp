@@ -138,6 +138,26 @@ TEST(FusionAccount, judges_by_measurement_where_there_is_one_and_else_by_its_rea
   EXPECT_FALSE(made.worth_it());
 }
 
+TEST(FusionAccount, is_judged_by_what_the_ceilings_predict_where_nothing_is_measured) {
+  FusionAccount made = account();
+  made.steps[0].flops = 1'000'000'000;
+  made.fused.bytes = 6'000'000;
+  made.fused.trial.reset();
+  ASSERT_FALSE(made.worth_it()) << "computing bounds the chain, and little traffic is saved";
+  for (FusionLine& step : made.steps) step.predicted_ns = step.computing_ns = 100;
+  made.fused.predicted_ns = 250;
+  EXPECT_TRUE(made.worth_it());
+  EXPECT_NE(render_text(verdict_table(made), 120).find("worth fusing: it is predicted to be faster"),
+            std::string::npos);
+  made.shared_needed = 300 << 10;
+  EXPECT_FALSE(made.worth_it()) << "it does not fit on chip";
+  made.shared_needed = 0;
+  made.fused.predicted_ns = 290;
+  EXPECT_FALSE(made.worth_it());
+  EXPECT_NE(render_text(verdict_table(made), 120).find("not worth fusing: the ceilings promise 1.034x and not 1.050x"),
+            std::string::npos);
+}
+
 TEST(FusionAccount, of_launches_is_worth_it_whatever_the_traffic) {
   FusionAccount made = account();
   for (FusionLine& step : made.steps) step.trial->timing->floor_ns = step.trial->timing->median_ns;
