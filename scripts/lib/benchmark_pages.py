@@ -233,13 +233,14 @@ def attention_page(figures):
         parts.setdefault(f"## In {cell['regime']}, mask {cell['mask']}, {cell['dtype']}", []).append(row(cell))
     under_load = [cell for cell in cells if cell not in in_burst(cells)]
     summaries = [summary(in_burst(cells))]
+    of_whom = {PEERS[name] for cell in cells for name in cell.get("errors_of", ["cudnn"])}
     if under_load:
         summaries.append(f"[Under load](../measuring.md#regimes), in `sustained`: {summary(under_load)}")
     return [*summaries,
             table(["regime", "mask", "d", "cells", "fastest peer / ours (least)",
                    *(f"{PEERS[name]} / ours" for name in peers)], over),
             method(figures, " Columns of Tilewright and of peers are TFLOP/s, of which a causal mask has half. Errors, "
-                            "rms and largest, are ours over the best of torch's, against float64."),
+                            f"rms and largest against float64, are ours over the least of these: {', '.join(sorted(of_whom))}."),
             *(part for title, rows in parts.items() for part in (title, table(headings, rows))), *faults_of(cells)]
 
 

@@ -47,7 +47,7 @@ def shown(script, words):
 
 
 def _over_best(result, what):
-    """Ours over the best of torch's own, the worst of the outputs; None where there is nothing to divide by."""
+    """Ours over the best peer's, the worst of the outputs; None where there is nothing to divide by."""
     accuracy = result.get("accuracy", {})
     pairs = [(errors[what], verdicts.best_errors(accuracy, name)) for name, errors in accuracy.get("ours", {}).items()]
     ratios = [ours / best[what == "largest"] for ours, best in pairs if best and best[what == "largest"] > 0]
@@ -62,7 +62,8 @@ def _attention(result):
             "mask": ", ".join(mask + [f"{name}={value}" for name, value in attributes.items()]),
             "sequences": f"{result['b']}×{result['s']}", "heads": f"{result['hq']}/{result['hkv']}",
             "regime": result["regime"], "errors_over_best": {what: _over_best(result, what)
-                                                             for what in ("rms", "largest")}}
+                                                             for what in ("rms", "largest")},
+            "errors_of": [peer for peer in verdicts.PEERS if peer in result.get("accuracy", {})]}
 
 
 def cell_figures(result):

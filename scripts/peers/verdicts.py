@@ -70,10 +70,9 @@ def all_without_verdict(results):
 
 
 def best_errors(accuracy, name):
-    """Of an output, the least of torch's own, attention's backends among them: (rms, largest); None where none of them
-    is there with that output."""
-    theirs = [accuracy[peer][name] for peer in ("eager", "cublaslt", "cudnn", "flash2")
-              if name in accuracy.get(peer, {})]
+    """Of an output, the least of the peers': (rms, largest); None where none of them has right numbers of it."""
+    theirs = [accuracy[peer][name] for peer in PEERS if peer != "unfused" and name in accuracy.get(peer, {})
+              and not accuracy[peer][name]["wrong"]]
     if not theirs:
         return None
     return min(each["rms"] for each in theirs), min(each["largest"] for each in theirs)
@@ -90,14 +89,14 @@ def accuracy_faults(result):
         if best is None:
             continue
         rms, largest = best
-        # Two results that round everything rightly differ by nothing; where torch is exact there is nothing to divide
+        # Two results that round everything rightly differ by nothing; where a peer is exact there is nothing to divide
         # by.
         if ours["rms"] > 1.05 * rms and ours["rms"] > 1e-12:
-            faults.append(f"{name}: rms {ours['rms']:.3g}, torch's {rms:.3g}")
+            faults.append(f"{name}: rms {ours['rms']:.3g}, the best peer's {rms:.3g}")
         # Attention rounds inside, too, and each in a way of its own.
         room = 0.25 * largest if result["op"].startswith("attention") else ours["ulp_there"]
         if ours["largest"] > largest + room:
-            faults.append(f"{name}: largest error {ours['largest']:.3g}, torch's {largest:.3g}")
+            faults.append(f"{name}: largest error {ours['largest']:.3g}, the best peer's {largest:.3g}")
     if accuracy.get("wrong_mask"):
         faults.append(f"{accuracy['wrong_mask']} elements are kept or dropped against the definition")
     if accuracy.get("far"):

@@ -55,6 +55,14 @@ class Verdict(unittest.TestCase):
         honest["accuracy"]["quack"] = errors(rms=3e-3)
         self.assertEqual(verdicts.without_verdict(honest), {})
 
+    def test_of_accuracy_is_beside_the_best_peer_whose_numbers_are_right(self):
+        for rms, wrong, fault in ((0.9e-3, 0, "the best peer's 0.0009"), (0.9e-3, 1, ""), (0.99e-3, 0, "")):
+            made = result({"eager": 3.0, "quack": 1.5})
+            made["accuracy"]["quack"] = errors(rms=rms, wrong=wrong)
+            made["accuracy"]["unfused"] = errors(rms=1e-5)
+            self.assertEqual(len(verdicts.accuracy_faults(made)), bool(fault), fault)
+            self.assertIn(fault, " ".join(verdicts.accuracy_faults(made)))
+
     def test_losing_is_told_with_and_without_one(self):
         absent = result({"eager": 0.9}, ["eager", "quack"])
         self.assertEqual(verdicts.slower_than_a_peer([absent]), {absent["cell"]: 0.9})
