@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -73,10 +75,12 @@ TEST_F(DeviceHeadersUnderNvrtc, every_instruction_is_one_that_ptxas_knows) {
     EXPECT_TRUE(result.ok) << arch << "\n" << result.log;
   }
   for (const char* arch : {"sm_90", "sm_90a"}) {
-    const CompileResult result = compiler_->compile(request_of(body, {"on_sm_90", "tensor_copies"}, arch));
+    const CompileResult result =
+        compiler_->compile(request_of(body, {"on_sm_90", "tensor_copies", "sums_of_blocks"}, arch));
     EXPECT_TRUE(result.ok) << arch << "\n" << result.log;
   }
-  const CompileResult result = compiler_->compile(request_of(body, {"on_sm_90a", "products"}, "sm_90a"));
+  const CompileResult result =
+      compiler_->compile(request_of(body, {"on_sm_90a", "products", "products_in_steps"}, "sm_90a"));
   EXPECT_TRUE(result.ok) << result.log;
 }
 
@@ -111,15 +115,24 @@ TEST(DeviceHeadersUnderTheHostCompiler, a_kernel_that_needs_what_the_emulator_ha
     EXPECT_FALSE(result.ok) << entry;
     return result.log;
   };
-  EXPECT_THAT(log_of("products"), testing::HasSubstr("the emulator does not model wgmma: this kernel needs a GPU"));
+  for (const char* entry : {"products", "products_in_steps"}) {
+    EXPECT_THAT(log_of(entry), testing::HasSubstr("the emulator does not model wgmma: this kernel needs a GPU"));
+  }
+  EXPECT_THAT(
+      log_of("sums_of_blocks"),
+      testing::HasSubstr("the emulator does not model blocks that wait for each other: this kernel needs a GPU"));
   EXPECT_THAT(log_of("tensor_copies"),
               testing::HasSubstr("the emulator does not model copies by tensor maps: this kernel needs a GPU"));
 }
 
-TEST(DeviceHeadersUnderTheHostCompiler, every_header_of_instructions_has_a_counterpart) {
+TEST(DeviceHeadersUnderTheHostCompiler, every_header_of_instructions_has_a_counterpart_and_is_called) {
+  std::ifstream file(fs::path(TILEWRIGHT_TEST_DIR) / "ptx_functions.cuh");
+  const std::string functions{std::istreambuf_iterator<char>(file), {}};
+  ASSERT_FALSE(functions.empty());
   for (const std::string& header : device_headers()) {
     if (!header.starts_with("device/ptx/") || header == "device/ptx/address.cuh") continue;
     EXPECT_TRUE(fs::exists(kernels_dir() / "emulator" / header)) << header;
+    EXPECT_THAT(functions, testing::HasSubstr("\"" + header + "\"")) << "ptx_functions.cuh calls each function";
   }
 }
 

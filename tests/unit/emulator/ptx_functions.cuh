@@ -5,11 +5,13 @@
 #include "device/config.cuh"
 #include "device/ptx/barrier.cuh"
 #include "device/ptx/bulk_copy.cuh"
+#include "device/ptx/bulk_prefetch.cuh"
 #include "device/ptx/cache_policy.cuh"
 #include "device/ptx/cluster.cuh"
 #include "device/ptx/cp_async.cuh"
 #include "device/ptx/fence.cuh"
 #include "device/ptx/global_load.cuh"
+#include "device/ptx/global_reduce.cuh"
 #include "device/ptx/global_store.cuh"
 #include "device/ptx/grid_dependency.cuh"
 #include "device/ptx/ldmatrix.cuh"
@@ -17,12 +19,20 @@
 #include "device/ptx/mbarrier.cuh"
 #include "device/ptx/mbarrier_relaxed.cuh"
 #include "device/ptx/mma.cuh"
+#include "device/ptx/opaque.cuh"
 #include "device/ptx/prefetch.cuh"
 #include "device/ptx/register_count.cuh"
 #include "device/ptx/stmatrix.cuh"
 #include "device/ptx/stmatrix_transposed.cuh"
+#include "device/ptx/store_whole.cuh"
 #include "device/ptx/tensor_copy.cuh"
+#include "device/ptx/tensor_copy3.cuh"
+#include "device/ptx/tensor_copy4.cuh"
+#include "device/ptx/tensor_copy5.cuh"
+#include "device/ptx/tensor_prefetch.cuh"
 #include "device/ptx/wgmma.cuh"
+#include "device/ptx/wgmma_fresh.cuh"
+#include "device/ptx/wgmma_steps.cuh"
 #include "device/shared.cuh"
 #include "device/tensor_map.cuh"
 #include "device/vector.cuh"
@@ -77,6 +87,9 @@ __global__ void on_sm_80(const float* from, float* to) {
   every_access(reinterpret_cast<const u32*>(from), reinterpret_cast<u32*>(to));
   every_access(reinterpret_cast<const Bits64*>(from), reinterpret_cast<Bits64*>(to));
   every_access(reinterpret_cast<const Bits128*>(from), reinterpret_cast<Bits128*>(to));
+  store_whole(reinterpret_cast<Bits64*>(to), Bits64{});
+  store_whole(reinterpret_cast<Bits128*>(to), Bits128{});
+  to[opaque(3)] = from[0];
 }
 
 template <class Config>
@@ -114,6 +127,7 @@ __global__ void on_sm_90(const float* from, float* to) {
   bulk_commit();
   bulk_wait_read<1>();
   bulk_wait<0>();
+  bulk_prefetch(from, 4096);
   cluster_arrive();
   cluster_wait();
 }
@@ -130,6 +144,16 @@ __global__ void __launch_bounds__(384, 1) on_sm_90a(const float* from, float* to
 
 // Functions that the emulator does not model.
 template <class Config>
+__global__ void sums_of_blocks(float* to, u32* counter) {
+  Shared& shared = *shared_storage<Shared>();
+  reduce_add(to, 1.0f, 2.0f, 3.0f, 4.0f);
+  bulk_reduce_add(to, reinterpret_cast<const float*>(shared.tile), 4096);
+  add_release(counter, 1);
+  to[0] = static_cast<float>(load_acquire(counter));
+  fence_global_to_async();
+}
+
+template <class Config>
 __global__ void tensor_copies(const __grid_constant__ TensorMap map) {
   Shared& shared = *shared_storage<Shared>();
   prefetch_map(map);
@@ -137,6 +161,11 @@ __global__ void tensor_copies(const __grid_constant__ TensorMap map) {
   tensor_load_with_policy(shared.tile, map, 1, 2, &shared.barrier, policy_evict_last());
   tensor_load_multicast(shared.tile, map, 1, 2, &shared.barrier, 3);
   tensor_store(map, 1, 2, shared.tile);
+  tensor_load(shared.tile, map, BoxCorner3{1, 2, 3}, &shared.barrier);
+  tensor_load(shared.tile, map, BoxCorner{1, 2, 3, 4}, &shared.barrier);
+  tensor_load_with_policy(shared.tile, map, BoxCorner{1, 2, 3, 4}, &shared.barrier, policy_evict_first());
+  tensor_load(shared.tile, map, BoxCorner5{1, 2, 3, 4, 5}, &shared.barrier);
+  tensor_prefetch(map, BoxCorner{1, 2, 3, 4});
 }
 
 template <class T, int N, bool kTransposedA, bool kTransposedB>
@@ -148,6 +177,46 @@ __device__ void multiply(const void* tile, float* to) {
   wgmma_commit();
   wgmma_wait<0>();
   for (int i = 0; i < N / 2; ++i) to[i] += sums[i];
+}
+
+// Each N in steps of 8, with A from shared memory and from registers.
+template <class T, int N>
+__device__ void multiply_in_steps(const void* tile, float* to) {
+  float sums[N / 2] = {};
+  const u64 descriptor = matrix_descriptor(tile, 4096, 1024);
+  const u32 a[4] = {threadIdx.x, 1, 2, 3};
+  wgmma_settle(sums);
+  wgmma_fence();
+  wgmma_shared<T, N>(sums, descriptor, advance(descriptor, 32), true);
+  wgmma_registers<T, N>(sums, a, descriptor, true);
+  wgmma_commit();
+  wgmma_wait<0>();
+  for (int i = 0; i < N / 2; ++i) to[i] += sums[i];
+  if constexpr (N < 256) multiply_in_steps<T, N + 8>(tile, to);
+}
+
+template <class T, int N>
+__device__ void multiply_afresh(const void* tile, float* to) {
+  float sums[N / 2];
+  const u64 descriptor = matrix_descriptor(tile, 4096, 1024);
+  wgmma_fence();
+  wgmma_fresh<T, N, false>(sums, descriptor, descriptor);
+  wgmma_fresh<T, N, true>(sums, descriptor, descriptor);
+  wgmma_transposed<T, N>(sums, descriptor, descriptor);
+  wgmma_commit();
+  wgmma_wait<0>();
+  for (int i = 0; i < N / 2; ++i) to[i] += sums[i];
+}
+
+template <class Config>
+__global__ void products_in_steps(float* to) {
+  Shared& shared = *shared_storage<Shared>();
+  multiply_in_steps<__nv_bfloat16, 8>(shared.tile, to);
+  multiply_in_steps<__half, 8>(shared.tile, to);
+  multiply_afresh<__nv_bfloat16, 64>(shared.tile, to);
+  multiply_afresh<__half, 80>(shared.tile, to);
+  multiply_afresh<__nv_bfloat16, 96>(shared.tile, to);
+  multiply_afresh<__half, 128>(shared.tile, to);
 }
 
 template <class Config>
