@@ -111,6 +111,30 @@ TEST_F(TensorMapsTest, are_kept_by_address_and_strides_where_these_come_with_the
   EXPECT_EQ(replaced(), 0U);
 }
 
+TEST_F(TensorMapsTest, have_up_to_five_dims_each_with_its_extent_box_and_stride) {
+  PlannedMap planned = matrix();
+  planned.dims = {64, 3, 5, 7, 9};
+  planned.strides = {128, 384, 1920, 13440};
+  planned.box = {64, 1, 2, 1, 3};
+  for (std::uint64_t rank = 5; rank >= 1; --rank) {
+    planned.dims.resize(rank);
+    planned.box.resize(rank);
+    planned.strides.resize(rank - 1);
+    TensorMaps maps(driver_, planned);
+    TensorMap map{};
+    ASSERT_EQ(maps.get(kFirst, map), kSuccess);
+    EXPECT_EQ(map.words[1] & 0xff, rank);
+    for (std::size_t i = 0; i < rank; ++i) {
+      EXPECT_EQ(map.words[2 + i], planned.dims[i]);
+      EXPECT_EQ(map.words[7 + i], planned.box[i]);
+      // The recording driver has no room for the last of four strides.
+      if (i + 1 < std::min<std::size_t>(rank, 4)) {
+        EXPECT_EQ(map.words[12 + i], planned.strides[i]);
+      }
+    }
+  }
+}
+
 TEST_F(TensorMapsTest, have_the_extent_of_the_call_where_its_dim_is_bucketed) {
   PlannedMap planned = strided();
   planned.call_extent = PlannedMap::CallExtent{.of_map = 2, .of_call = 1};

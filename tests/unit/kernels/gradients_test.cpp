@@ -104,10 +104,12 @@ TEST(Gradients, of_norms_are_their_slopes) {
 TEST(Gradients, of_norms_of_a_sum_are_both_summands) {
   for (const char* norm : {"rmsnorm", "layernorm"}) {
     for (const char* summand : {"x", "residual"}) {
+      std::map<std::string, std::string> gradients{{summand, "dx"}, {"weight", "dw"}};
+      if (norm == std::string("layernorm")) gradients["bias"] = "db";
       expect_gradients({.forward = fmt::format("add_{}[dtype=f32,store=yes]{{rows=3,cols=9}}", norm),
                         .backward = fmt::format("{}_bwd[dtype=f32,add=yes]{{rows=3,cols=9}}", norm),
                         .cotangents = {{"y", "dy"}, {"sum", "dsum"}},
-                        .gradients = {{summand, "dx"}, {"weight", "dw"}},
+                        .gradients = gradients,
                         .saved = {{"x", "sum"}},
                         .renamed = {{"x", "none"}}});
     }
@@ -119,6 +121,15 @@ TEST(Gradients, of_swiglu_are_its_slopes) {
                     .backward = "swiglu_bwd[dtype=f32,layout=split]{rows=3,cols=9}",
                     .cotangents = {{"y", "dy"}},
                     .gradients = {{"gate", "dgate"}, {"up", "dup"}},
+                    .saved = {},
+                    .renamed = {}});
+}
+
+TEST(Gradients, of_packed_swiglu_are_its_slopes) {
+  expect_gradients({.forward = "swiglu[dtype=f32,layout=packed]{rows=3,cols=9}",
+                    .backward = "swiglu_bwd[dtype=f32,layout=packed]{rows=3,cols=9}",
+                    .cotangents = {{"y", "dy"}},
+                    .gradients = {{"gate_up", "dgate_up"}},
                     .saved = {},
                     .renamed = {}});
 }
@@ -141,6 +152,49 @@ TEST(Gradients, of_cross_entropy_are_its_slopes_with_ignored_rows_among_them) {
                     .gradients = {{"logits", "dlogits"}},
                     .saved = {},
                     .renamed = {}});
+}
+
+TEST(Gradients, of_rope_are_rope_by_the_opposite_angles) {
+  constexpr std::size_t kTokens = 3, kColumns = 6, kPacked = 4 * kColumns;  // q of two heads, k and v of one
+  for (const char* style : {"halved", "interleaved"}) {
+    BuiltInOp op("rope");
+    const OpValues rope(
+        op, fmt::format("rope[dtype=f32,style={},norm=no]{{tokens=3,hq=2,hkv=1,d=6,rot=4,positions=5}}", style));
+    Values inputs = rope.inputs();
+    std::uint32_t seed = 1;
+    for (const char* name : {"q", "k", "cos", "sin"}) inputs[name] = random_values(inputs.at(name).size(), ++seed);
+    Values back = inputs;
+    for (const char* name : {"q", "k"}) back[name] = random_values(inputs.at(name).size(), ++seed);
+    for (double& each : back.at("sin")) each = -each;
+    const Values gradients = rope.reference(back);
+    // Inputs lie in packed rows, results are dense.
+    const auto packed = [](std::size_t i, std::size_t heads) {
+      return i / (heads * kColumns) * kPacked + i % (heads * kColumns);
+    };
+    const auto cotangent_times_output = [&] {
+      double sum = 0;
+      const Values outputs = rope.reference(inputs);
+      for (const auto& [name, heads] : {std::pair("q", std::size_t{2}), std::pair("k", std::size_t{1})}) {
+        for (std::size_t i = 0; i < kTokens * heads * kColumns; ++i) {
+          sum += outputs.at(std::string(name) + "_out")[i] * back.at(name)[packed(i, heads)];
+        }
+      }
+      return sum;
+    };
+    for (const auto& [name, heads] : {std::pair("q", std::size_t{2}), std::pair("k", std::size_t{1})}) {
+      for (std::size_t i = 0; i < kTokens * heads * kColumns; ++i) {
+        double& value = inputs.at(name)[packed(i, heads)];
+        const double before = value;
+        value = before + kStep;
+        const double above = cotangent_times_output();
+        value = before - kStep;
+        const double below = cotangent_times_output();
+        value = before;
+        EXPECT_NEAR(gradients.at(std::string(name) + "_out")[i], (above - below) / (2 * kStep), 1e-5)
+            << style << ", element " << i << " of " << name;
+      }
+    }
+  }
 }
 
 TEST(Gradients, of_an_embedding_are_its_slopes_with_repeated_and_unknown_rows) {
