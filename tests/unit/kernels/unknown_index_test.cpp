@@ -43,48 +43,66 @@ std::vector<float> made_values(std::size_t count) {
   return values;
 }
 
-/// The source of an op's kernel, for f32, with a config.
-std::string source_of(const std::string& op, const std::string& names, const std::string& parameters) {
+/// A source file of kernels, for f32, with a config.
+std::string source_of(const std::string& file, const std::string& names, const std::string& parameters) {
   return fmt::format(R"(
 struct Fixed {{
   using dtype = float;
   static constexpr Name {};
   static constexpr int {};
 }};
-#include "{}/{}.cu"
+#include "{}"
 )",
-                     names, parameters, op, op);
+                     names, parameters, file);
 }
 
-constexpr std::size_t kRows = 7, kVocab = 37;
+constexpr std::size_t kRows = 7;
 constexpr std::int64_t kIgnored = -100;
 
 struct Losses {
-  Results loss{kRows}, lse{kRows}, dlogits{kRows * kVocab};
+  explicit Losses(std::size_t vocab) : dlogits(kRows * vocab) {}
+
+  Results loss{kRows}, lse{kRows}, dlogits;
 };
 
-class CrossEntropyTargets : public ::testing::TestWithParam<const char*> {
+/// A way to compute it: `call` takes the op and the number of rows.
+struct LossWay {
+  const char* name;
+  const char* file;
+  const char* call;
+  unsigned cluster;
+  bool has_gradient;
+  unsigned rows_at_once = 2;
+};
+
+class CrossEntropyTargets : public ::testing::TestWithParam<LossWay> {
  protected:
-  static Losses run(const std::vector<long long>& targets) {
-    const EmulatedKernel kernel(source_of("cross_entropy", "grad{\"yes\"}, pitch{\"dense\"}, implementation{\"any\"}",
-                                          "num_warps = 2, vec = 4, ragged = 1, unroll = 1, cluster = 1, chunks = 1, "
-                                          "blocks = 1, ahead = 1, vocab = 0") +
-                                fmt::format(R"(
+  static Losses run(std::size_t vocab, const std::vector<long long>& targets) {
+    const LossWay& way = GetParam();
+    const EmulatedKernel kernel(
+        source_of(way.file,
+                  fmt::format("grad{{\"{}\"}}, pitch{{\"dense\"}}, implementation{{\"any\"}}",
+                              way.has_gradient ? "yes" : "no"),
+                  fmt::format("num_warps = 2, vec = 4, ragged = 1, unroll = 1, cluster = {}, chunks = 1, blocks = 1, "
+                              "ahead = {}, kept = 0, stages = 3, vocab = 0",
+                              way.cluster, way.cluster > 1 ? 0 : 1)) +
+        fmt::format(R"(
 template <class>
 __global__ void kernel(long long rows, long long vocab, const float* logits, const long long* target, const float* dloss,
                        float* loss, float* lse, float* dlogits, float smoothing, long long ignore) {{
-  cross_entropy::{}<Fixed>(
-      op_of<Fixed>(vocab, logits, target, dloss, loss, lse, dlogits, smoothing, ignore, vocab, vocab), rows);
+  const auto op = op_of<Fixed>(vocab, logits, target, dloss, loss, lse, dlogits, smoothing, ignore, vocab, vocab);
+  cross_entropy::{};
 }}
 )",
-                                            GetParam()));
-    const std::vector<float> logits = made_values(kRows * kVocab), dloss(kRows, 0.5f);
-    Losses losses;
-    const EmulatedOutcome outcome =
-        kernel.run(extents(2, 64, 8192), static_cast<long long>(kRows), static_cast<long long>(kVocab),
-                   static_cast<const float*>(logits.data()), static_cast<const long long*>(targets.data()),
-                   static_cast<const float*>(dloss.data()), losses.loss.data(), losses.lse.data(),
-                   losses.dlogits.data(), 0.1f, static_cast<long long>(kIgnored));
+                    way.call));
+    const std::vector<float> logits = made_values(kRows * vocab), dloss(kRows, 0.5f);
+    Losses losses(vocab);
+    EmulatedLaunch launch = extents(way.rows_at_once * way.cluster, 64, 8192);
+    launch.cluster = {way.cluster, 1, 1};
+    const EmulatedOutcome outcome = kernel.run(
+        launch, static_cast<long long>(kRows), static_cast<long long>(vocab), static_cast<const float*>(logits.data()),
+        static_cast<const long long*>(targets.data()), static_cast<const float*>(dloss.data()), losses.loss.data(),
+        losses.lse.data(), losses.dlogits.data(), 0.1f, static_cast<long long>(kIgnored));
     EXPECT_EQ(outcome.text, "");
     return losses;
   }
@@ -92,30 +110,48 @@ __global__ void kernel(long long rows, long long vocab, const float* logits, con
 
 TEST_P(CrossEntropyTargets, that_are_no_column_make_their_row_nan_and_touch_no_other) {
   constexpr long long kHuge = std::numeric_limits<long long>::max();
-  const std::vector<long long> targets{3, kIgnored, kVocab, -1, kHuge, -kHuge, kVocab - 1};
-  const Losses found = run(targets), known = run({3, 0, 0, 0, 0, 0, kVocab - 1});
-  for (std::size_t r = 0; r < kRows; ++r) {
-    EXPECT_EQ(found.lse[r], known.lse[r]);
-    const bool is_known = targets[r] >= 0 && targets[r] < static_cast<long long>(kVocab);
-    for (std::size_t c = 0; c < kVocab; ++c) {
-      const float gradient = found.dlogits[r * kVocab + c];
+  // Vectors begin at the same column of each row, or not.
+  for (const std::size_t width : {36, 37}) {
+    const auto vocab = static_cast<long long>(width);
+    const std::vector<long long> targets{3, kIgnored, vocab, -1, kHuge, -kHuge, vocab - 1};
+    const Losses found = run(width, targets), known = run(width, {3, 0, 0, 0, 0, 0, vocab - 1});
+    for (std::size_t r = 0; r < kRows; ++r) {
+      EXPECT_EQ(found.lse[r], known.lse[r]);
+      const bool is_known = targets[r] >= 0 && targets[r] < vocab;
       if (targets[r] == kIgnored) {
         EXPECT_EQ(found.loss[r], 0.0f);
-        EXPECT_EQ(gradient, 0.0f);
       } else if (is_known) {
         EXPECT_EQ(found.loss[r], known.loss[r]);
-        EXPECT_EQ(gradient, known.dlogits[r * kVocab + c]);
       } else {
         EXPECT_TRUE(std::isnan(found.loss[r])) << r;
-        EXPECT_TRUE(std::isnan(gradient)) << r << ' ' << c;
+      }
+      for (std::size_t c = 0; c < width; ++c) {
+        const float gradient = found.dlogits[r * width + c];
+        if (!GetParam().has_gradient) {
+          EXPECT_EQ(gradient, kUntouched);
+        } else if (targets[r] == kIgnored) {
+          EXPECT_EQ(gradient, 0.0f);
+        } else if (is_known) {
+          EXPECT_EQ(gradient, known.dlogits[r * width + c]);
+        } else {
+          EXPECT_TRUE(std::isnan(gradient)) << r << ' ' << c;
+        }
       }
     }
+    EXPECT_TRUE(found.loss.kept_margins() && found.lse.kept_margins() && found.dlogits.kept_margins());
   }
-  EXPECT_TRUE(found.loss.kept_margins() && found.lse.kept_margins() && found.dlogits.kept_margins());
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, CrossEntropyTargets, ::testing::Values("reread", "resident"),
-                         [](const auto& way) { return std::string(way.param); });
+INSTANTIATE_TEST_SUITE_P(
+    Ways, CrossEntropyTargets,
+    ::testing::Values(LossWay{"reread", "cross_entropy/cross_entropy.cu", "reread<Fixed>(op, rows)", 1, true},
+                      LossWay{"resident", "cross_entropy/cross_entropy.cu", "resident<Fixed>(op, rows)", 1, true},
+                      LossWay{"cluster", "cross_entropy/cross_entropy.cu", "resident<Fixed>(op, rows)", 2, true},
+                      LossWay{"told", "cross_entropy/told.cu", "told<Fixed>(op, rows)", 2, true, kRows},
+                      LossWay{"told_without_gradient", "cross_entropy/told.cu", "told<Fixed>(op, rows)", 2, false,
+                              kRows},
+                      LossWay{"stream", "cross_entropy/stream.cu", "Stream<Fixed>(op, rows).run()", 1, false}),
+    [](const auto& way) { return std::string(way.param.name); });
 
 constexpr std::size_t kTokens = 6, kHead = 16, kRotary = 8, kPositions = 3;
 
@@ -123,8 +159,10 @@ class RopePositions : public ::testing::TestWithParam<const char*> {
  protected:
   static Results run(const char* style, const std::vector<int>& positions) {
     const EmulatedKernel kernel(
-        source_of("rope", fmt::format("style{{\"{}\"}}, norm{{\"no\"}}, implementation{{\"{}\"}}", style, GetParam()),
-                  "num_warps = 2, threads_per_token = 32, lanes = 2, vec = 4, unroll = 2, d = 0, rot = 0") +
+        source_of(std::string("rope/") + (GetParam() == std::string("tokens") ? "tokens.cu" : "rope.cu"),
+                  fmt::format("style{{\"{}\"}}, norm{{\"no\"}}, implementation{{\"{}\"}}", style, GetParam()),
+                  "num_warps = 2, threads_per_token = 32, lanes = 2, vec = 4, unroll = 2, hints = 0, blocks = 1, d = "
+                  "0, rot = 0") +
         fmt::format(R"(
 template <class>
 __global__ void kernel(long long tokens, long long d, long long rot, long long positions, const float* q,
@@ -138,7 +176,7 @@ __global__ void kernel(long long tokens, long long d, long long rot, long long p
     const std::vector<float> heads = made_values(kTokens * 2 * kHead), angles = made_values(kPositions * kRotary / 2);
     Results out(heads.size());
     const EmulatedOutcome outcome =
-        kernel.run(extents(2, 64), static_cast<long long>(kTokens), static_cast<long long>(kHead),
+        kernel.run(extents(kTokens / 2, 64), static_cast<long long>(kTokens), static_cast<long long>(kHead),
                    static_cast<long long>(kRotary), static_cast<long long>(kPositions),
                    static_cast<const float*>(heads.data()), static_cast<const float*>(angles.data()),
                    static_cast<const float*>(angles.data()), static_cast<const int*>(positions.data()), out.data());
@@ -164,7 +202,7 @@ TEST_P(RopePositions, that_have_no_angles_make_the_pairs_of_their_token_nan_and_
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, RopePositions, ::testing::Values("vectors", "pairs"),
+INSTANTIATE_TEST_SUITE_P(Ways, RopePositions, ::testing::Values("vectors", "pairs", "tokens"),
                          [](const auto& way) { return std::string(way.param); });
 
 }  // namespace
