@@ -43,6 +43,7 @@ struct Call {
   unsigned side = 1;     // packs side by side in the split kernel
   float scale = 0.25f;
   std::uint64_t seed = 1;
+  int poisoned = -1;  // the sequence whose keys and values are NaN
 };
 
 /// A tensor of rows with NaN between them, initially all NaN.
@@ -79,6 +80,7 @@ class Decoded {
         int& entry = table_[static_cast<std::size_t>(n * pages_of_ + token / page)];
         if (token % page == 0) entry = call.page > 0 ? pages - 1 - (n * pages_of_ + token / page) : n;
         for (int head = 0; head < call.key_heads; ++head) {
+          if (n == call.poisoned) continue;
           k_.draw(place(n, token, head), kHead, state_);
           v_.draw(place(n, token, head), kHeadV, state_);
         }
@@ -223,6 +225,7 @@ std::string Decoded::fault_of_row(int batch, int query, int head) {
 
 std::string Decoded::fault() {
   for (int batch = 0; batch < static_cast<int>(call_.lengths.size()); ++batch) {
+    if (batch == call_.poisoned) continue;
     for (int query = 0; query < call_.queries; ++query) {
       for (int head = 0; head < call_.heads; ++head) {
         const std::string fault = fault_of_row(batch, query, head);
@@ -268,6 +271,12 @@ TEST(AttentionDecodeValues, are_right_at_lengths_of_all_kinds) {
 TEST(AttentionDecodeValues, are_right_where_one_sequence_is_long) {
   expect_right({.lengths = {3, 5, 1000, 2, 0, 9}, .capacity = 1000, .blocks = 6});
   expect_right({.lengths = {1000}, .heads = 6, .key_heads = 2, .capacity = 1000, .blocks = 13});
+}
+
+TEST(AttentionDecodeValues, of_a_sequence_know_nothing_of_its_neighbours) {
+  for (int poisoned = 0; poisoned < 4; ++poisoned) {
+    expect_right({.lengths = {90, 33, 256, 17}, .heads = 4, .key_heads = 2, .blocks = 5, .poisoned = poisoned});
+  }
 }
 
 TEST(AttentionDecodeValues, are_right_with_more_blocks_than_units) { expect_right({.lengths = {70, 3}, .blocks = 16}); }
