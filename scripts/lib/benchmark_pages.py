@@ -240,7 +240,8 @@ def attention_page(figures):
             table(["regime", "mask", "d", "cells", "fastest peer / ours (least)",
                    *(f"{PEERS[name]} / ours" for name in peers)], over),
             method(figures, " Columns of Tilewright and of peers are TFLOP/s, of which a causal mask has half. Errors, "
-                            f"rms and largest against float64, are ours over the least of these: {', '.join(sorted(of_whom))}."),
+                            "rms and largest against float64, are ours over the least of these: "
+                            f"{', '.join(sorted(of_whom))}."),
             *(part for title, rows in parts.items() for part in (title, table(headings, rows))), *faults_of(cells)]
 
 

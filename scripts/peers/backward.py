@@ -3,6 +3,7 @@
 What torch keeps of the forward pass (a norm's statistics) is made before anything is timed; ours makes it again.
 Gradients of weights are in the weights' type in torch, in f32 in ours."""
 import importlib
+import types
 
 import torch
 import torch.nn.functional as F
@@ -31,7 +32,7 @@ def make_input(cell, argument, tensor, generator):
         angles = torch.arange(POSITIONS, device=tensor.device)[:, None] * 10000.0 ** powers[None, :]
         tensor.copy_(angles.cos() if argument.name == "cos" else angles.sin())
     elif argument.name == "dloss":
-        tensor.fill_(1.0)  # QuACK has no other
+        tensor.fill_(1.0)  # the kernels of QuACK and Liger have no other
     elif argument.name == "y":
         tensor.normal_(0.0, 2.0, generator=generator)
         tensor.copy_(torch.softmax(tensor.float(), -1))
@@ -226,9 +227,63 @@ def _liger_rope(sets):
     return Overwriting(sets, ("q", "k"), rotate)
 
 
+class _Noted:
+    """In the place of a Triton kernel: launches it, and notes by what."""
+
+    def __init__(self, kernel):
+        self.kernel = kernel
+
+    def __getitem__(self, grid):
+        def launch(**arguments):
+            self.grid, self.arguments = grid, arguments
+            self.kernel[grid](**arguments)
+        return launch
+
+
+def _liger_cross_entropy(cell, sets):
+    """Its kernel, launched as its function does: the function itself reads the targets on the host, which no graph can.
+    The loss is in the logits' type, and the gradient, of a dloss of 1, takes the logits' place. So do zeros in ignored
+    rows even without the gradient: both have logits of their own."""
+    from liger_kernel.ops import cross_entropy
+    has_gradient, given = ("grad", "yes") in cell.attributes, sets.inputs[0]
+    kernel = cross_entropy.liger_cross_entropy_kernel
+    cross_entropy.liger_cross_entropy_kernel = noted = _Noted(kernel)
+    try:
+        cross_entropy.cross_entropy_forward(given["logits"].clone().requires_grad_(has_gradient), given["target"], None,
+                                            IGNORED, 0.0, SCALARS["smoothing"], "none", None, False)
+    finally:
+        cross_entropy.liger_cross_entropy_kernel = kernel
+    settings = {name: value for name, value in noted.arguments.items() if not isinstance(value, torch.Tensor)}
+
+    def launch(own, given):
+        logits, = own
+        loss = torch.zeros(cell.rows, dtype=logits.dtype, device=logits.device)
+        kernel[noted.grid](X_ptr=logits, Y_ptr=given["target"], loss_ptr=loss, **settings)
+        return (loss, None, logits) if has_gradient else (loss, None)
+    return Overwriting(sets, ("logits",), launch)
+
+
+def _liger_embedding(cell, sets):
+    from liger_kernel.ops.experimental.embedding import LigerEmbeddingFunction
+    if cell.op == "embedding":
+        return lambda i: LigerEmbeddingFunction.apply(*sets.tensors(i))
+    # It adds in the type of the table that it is given: f32 makes the sums of the definition.
+    kept = [types.SimpleNamespace(saved_tensors=(each["index"], table["dtable"]))
+            for each, table in zip(sets.inputs, sets.outputs)]
+    return lambda i: LigerEmbeddingFunction.backward(kept[i], sets.inputs[i]["dy"])[0]
+
+
 def liger(cell, sets):
     if cell.op == "rope":
         return _liger_rope(sets)
+    if cell.op == "cross_entropy":
+        return _liger_cross_entropy(cell, sets)
+    if cell.op in ("embedding", "embedding_bwd"):
+        return _liger_embedding(cell, sets)
+    if cell.op == "softmax_bwd":
+        from liger_kernel.ops import softmax
+        settings = softmax._softmax_forward(sets.inputs[0]["y"])[1:]
+        return lambda i: softmax._softmax_backward(sets.inputs[i]["dy"], sets.inputs[i]["y"], *settings)
     if cell.op == "rmsnorm_bwd":
         from liger_kernel.ops import rms_norm
         kept = [rms_norm.rms_norm_forward(each["x"], each["weight"], SCALARS["eps"], 0.0, "llama", None)

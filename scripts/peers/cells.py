@@ -21,6 +21,8 @@ SHAPES = ["32768x256", "32768x1024", "8192x4096", "4096x8192", "4096x16384", "20
           "256x4096", "16x4096",
           # Widths that are no multiple of a vector, or prime.
           "32768x257", "8192x4099", "4096x8191", "2048x32771", "4093x1000", "1024x65537"]
+# Rows that fill no block, or not even a warp.
+NARROW_SHAPES = ["65536x32", "65536x64", "65536x128", "32768x512"]
 FLAT_SHAPES = ["32768x1024", "8192x4096", "4096x16384", "512x262144", "256x4096", "16x4096", "8192x4099", "4093x1000"]
 FEW_SHAPES = ["8192x4096", "4093x1000"]
 BACKWARD_SHAPES = ["32768x256", "32768x1024", "8192x4096", "4096x16384", "2048x65536", "8192x3000", "4093x1000"]
@@ -208,11 +210,10 @@ class Cell:
 
 def variants():
     """(op, attributes, shapes) of everything that is compared."""
-    yield "softmax", (), SHAPES
-    yield "rmsnorm", (), SHAPES
-    yield "layernorm", (), SHAPES
+    for op in ("softmax", "rmsnorm", "layernorm"):
+        yield op, (), SHAPES + NARROW_SHAPES
     for store in ("no", "yes"):
-        yield "add_rmsnorm", (("store", store),), SHAPES
+        yield "add_rmsnorm", (("store", store),), SHAPES + NARROW_SHAPES
     yield "add_rmsnorm_silu", (), SHAPES
     for store in ("no", "yes"):
         yield "add_layernorm", (("store", store),), SHAPES

@@ -4,11 +4,13 @@ is not, the cell has no verdict (verdicts.py)."""
 import dataclasses
 import typing
 
-from .cells import BACKWARD
+from .cells import BACKWARD, ELEMENT_BYTES
 from .fused_cells import DIMS as FUSED
 
 CUBLASLT_ACTS = ("gelu", "relu")
 QUACK_ACTS = ("none", "gelu", "relu")
+LIGER_ROWS = ("softmax", "rmsnorm", "layernorm", "softmax_bwd", "rmsnorm_bwd", "layernorm_bwd", "swiglu_bwd")
+LIGER_WIDEST = 65536  # columns of a row that Liger takes as one block
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,10 +50,11 @@ def _is_halved_rope(cell):
 
 
 def _liger_has(cell):
-    if cell.op in BACKWARD:
-        return cell.op in ("rmsnorm_bwd", "layernorm_bwd", "swiglu_bwd") or _is_halved_rope(cell)
-    return (cell.op in ("softmax", "rmsnorm", "layernorm") or _stores_sum(cell)
-            or (cell.op == "swiglu" and ("layout", "split") in cell.attributes))
+    if cell.op in ("cross_entropy", "embedding", "embedding_bwd") or _is_halved_rope(cell):
+        return True
+    by_rows = (cell.op in LIGER_ROWS or _stores_sum(cell)
+               or (cell.op == "swiglu" and ("layout", "split") in cell.attributes))
+    return by_rows and cell.cols <= LIGER_WIDEST
 
 
 def _is_fused(cell):
@@ -59,9 +62,20 @@ def _is_fused(cell):
     return cell.op in FUSED
 
 
+def _has_pitches_for_quack(cell):
+    """Whether from row to row of every matrix of a product there are whole vectors of 16 bytes: QuACK refuses others,
+    and does not look at the pitch of a single row."""
+    return all(tensor.shape[0] == 1 or tensor.shape[1] * ELEMENT_BYTES[cell.dtype] % 16 == 0
+               for tensor in cell.arguments() if tensor.kind == "matrix")
+
+
 def _quack_has(cell):
+    if cell.op == "gemm_gated":
+        # Of its output the row itself must be vectors, be it the only one.
+        return cell.dims[1] * ELEMENT_BYTES[cell.dtype] % 16 == 0 and _has_pitches_for_quack(cell)
     if _is_fused(cell):
-        return cell.op == "gemm_gated" or (cell.op == "mlp" and (cell["gated"] == "yes" or cell["act"] in QUACK_ACTS))
+        return (cell.op == "mlp" and (cell["gated"] == "yes" or cell["act"] in QUACK_ACTS)
+                and _has_pitches_for_quack(cell))
     if cell.op in BACKWARD:
         return cell.op in ("softmax_bwd", "rmsnorm_bwd", "layernorm_bwd") or _is_halved_rope(cell) or (
             cell.op == "cross_entropy" and cell.cols % 8 == 0)
@@ -70,7 +84,7 @@ def _quack_has(cell):
     attributes = dict(cell.attributes)
     # It adds the residual before the activation.
     return (cell.dtype != "f32" and attributes["act"] in QUACK_ACTS
-            and (attributes["residual"] == "no" or attributes["act"] == "none"))
+            and (attributes["residual"] == "no" or attributes["act"] == "none") and _has_pitches_for_quack(cell))
 
 
 PEERS = {peer.name: peer for peer in (

@@ -28,6 +28,15 @@ class Cells(unittest.TestCase):
                               "swiglu[layout=split]", "swiglu[layout=packed]", "dropout", "add[act=none]",
                               "mul[act=none]"}, variants)
 
+    def test_of_softmax_and_the_norms_have_narrow_rows(self):
+        narrow = {variant: set() for variant in ("softmax", "rmsnorm", "layernorm", "add_rmsnorm[store=no]",
+                                                 "add_rmsnorm[store=yes]")}
+        for each in cells.make_cells(["bf16"]):
+            if each.shape in cells.NARROW_SHAPES:
+                narrow[each.variant].add(each.cols)
+        for variant, widths in narrow.items():
+            self.assertEqual(widths, {32, 64, 128, 512}, variant)
+
     def test_are_chosen_by_expression_shape_and_type(self):
         chosen = cells.make_cells(["f32"], ["7x5", "16x4096"], "^softmax-")
         self.assertEqual([each.name for each in chosen], ["softmax-f32-7x5", "softmax-f32-16x4096"])

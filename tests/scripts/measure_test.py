@@ -27,7 +27,7 @@ class Arms(unittest.TestCase):
         self.measurer = measurer
 
     def launches(self, makers):
-        cell = types.SimpleNamespace(op="softmax", attributes=(), dtype="bf16")
+        cell = types.SimpleNamespace(op="softmax", attributes=(), dtype="bf16", cols=4096)
         result = {"expected": registry.expected(cell, self.measurer.options.peers), "skipped": {}, "arms": {}}
         with mock.patch.object(self.measure.arms, "MAKERS", makers), \
                 mock.patch.object(self.measure.arms, "ours", lambda *_: (mock.Mock(), {"fit": "exact"})):

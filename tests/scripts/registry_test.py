@@ -3,7 +3,7 @@ import ast
 import pathlib
 import unittest
 
-from peers import attention_bwd_cells, attention_cells, cells, gemm_cells, registry
+from peers import attention_bwd_cells, attention_cells, cells, fused_cells, gemm_cells, registry
 
 
 def cells_of(op, **attributes):
@@ -11,8 +11,8 @@ def cells_of(op, **attributes):
             if set(attributes.items()) <= set(cell.attributes)]
 
 
-def product(dtype="bf16", **attributes):
-    return gemm_cells.GemmCell(tuple({**gemm_cells.DEFAULTS, **attributes}.items()), dtype, 64, 64, 64)
+def product(dtype="bf16", dims=(64, 64, 64), **attributes):
+    return gemm_cells.GemmCell(tuple({**gemm_cells.DEFAULTS, **attributes}.items()), dtype, *dims)
 
 
 def peers_of(cell):
@@ -34,13 +34,21 @@ class Expected(unittest.TestCase):
         self.assertNotIn("liger", peers_of(cells_of("swiglu", layout="packed")[0]))
 
     def test_of_the_way_back_are_those_that_have_it(self):
-        for op, more in (("softmax_bwd", ["quack"]), ("rmsnorm_bwd", ["liger", "quack"]), ("swiglu_bwd", ["liger"]),
-                         ("bias_act_dropout_bwd", []), ("cross_entropy", ["quack"]), ("embedding_bwd", [])):
-            self.assertEqual(peers_of(cells_of(op)[0]), ["eager", "compile"] + more, op)
+        for op, more in (("softmax_bwd", ["liger", "quack"]), ("rmsnorm_bwd", ["liger", "quack"]),
+                         ("layernorm_bwd", ["liger", "quack"]), ("swiglu_bwd", ["liger"]),
+                         ("bias_act_dropout_bwd", []), ("cross_entropy", ["liger", "quack"]),
+                         ("embedding", ["liger"]), ("embedding_bwd", ["liger"])):
+            for cell in cells_of(op):
+                self.assertEqual(peers_of(cell), ["eager", "compile"] + more, cell.name)
         rope = cells.make_cells(["bf16"], ["64x4096"], ops=["rope"])[0]
         self.assertEqual(peers_of(rope), ["eager", "compile", "liger", "quack"])
         odd = cells.make_cells(["bf16"], ["64x127"], ops=["cross_entropy"])[0]
         self.assertNotIn("quack", peers_of(odd), "it takes whole vectors alone")
+        self.assertIn("liger", peers_of(odd))
+        for cols, has in ((65536, True), (65537, False)):
+            for op in ("softmax", "rmsnorm", "softmax_bwd"):
+                wide = cells.make_cells(["bf16"], [f"2x{cols}"], ops=[op])[0]
+                self.assertEqual("liger" in peers_of(wide), has, "it takes a row as one block")
 
     def test_of_attention_are_those_with_the_head_sizes(self):
         wide = [cell for cell in attention_cells.make_cells() if cell.d != cell.dv][0]
@@ -55,6 +63,33 @@ class Expected(unittest.TestCase):
         self.assertNotIn("quack", peers_of(product(act="relu", residual="yes")))
         self.assertIn("quack", peers_of(product(bias="yes", residual="yes")))
         self.assertNotIn("quack", peers_of(product(dtype="f32")))
+
+    def test_of_products_are_quack_where_rows_are_whole_vectors(self):
+        def takes(*dims, **attributes):
+            return "quack" in peers_of(product(dims=dims, **attributes))
+        # a, b and c as the layout has them: rows of k, k and n; of k, n and n; of m, n and n.
+        for layout, needed in (("nt", (False, True, True)), ("nn", (False, True, True)), ("tn", (True, True, False))):
+            for position, of in enumerate("mnk"):
+                dims = [64, 64, 64]
+                dims[position] = 68
+                self.assertEqual(takes(*dims, layout=layout), not needed[position], (layout, of))
+                dims[position] = 72
+                self.assertTrue(takes(*dims, layout=layout), (layout, of))
+        self.assertFalse(takes(64, 68, 64, bias="yes", act="gelu"))
+        self.assertTrue(takes(1, 68, 64), "the pitch of a single row is none")
+        self.assertFalse(takes(1, 64, 68), "b has more rows")
+        ragged = [cell for cell in gemm_cells.make_cells(sets=["plain"]) if cell.dims in gemm_cells.RAGGED]
+        self.assertEqual([cell.dims for cell in ragged if "quack" in peers_of(cell)], gemm_cells.RAGGED[:2])
+
+    def test_of_fused_products_are_quack_where_rows_are_whole_vectors(self):
+        def takes(op, shape):
+            cell = fused_cells.BY_OP[op].make_cells(shapes=[shape], only="gated|silu")[0]
+            return "quack" in peers_of(cell)
+        for op, shape, has in (("gemm_gated", "3x64x64", True), ("gemm_gated", "3x68x64", False),
+                               ("gemm_gated", "3x64x68", False), ("gemm_gated", "1x68x64", False),
+                               ("mlp", "3x64x64x64", True), ("mlp", "3x68x64x64", False),
+                               ("mlp", "3x64x68x64", False), ("mlp", "3x64x64x68", False)):
+            self.assertEqual(takes(op, shape), has, (op, shape))
 
     def test_of_attention_are_its_kernels_and_no_eager_torch(self):
         cell = attention_cells.make_cells(sets=["heads"])[0]
