@@ -20,6 +20,7 @@ Roofline roofline_of(Ceilings& ceilings, const OpDefinition* definition, const s
   if (definition == nullptr || definition->interface.hash() != interface_hash) return roofline;
   roofline.bytes = definition->bytes_of(problem);
   roofline.draws = definition->draws;
+  roofline.draw_names = definition->draw_names;
   roofline.flops = definition->flops_of(problem);
   const int reads = nearest_reads(traffic_of(definition->interface, problem));
   roofline.ceiling = ceilings.copy(fingerprint, *roofline.bytes, reads, mode);

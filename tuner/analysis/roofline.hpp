@@ -26,6 +26,8 @@ struct Roofline {
   std::optional<ComputeRate> rate{};
   /// The number of kinds of data over which bytes, operations and times are means.
   std::int64_t draws = 1;
+  /// What they are; empty: not said.
+  std::vector<std::string> draw_names{};
 };
 
 /// All values are unknown if `definition` is null or has another interface.

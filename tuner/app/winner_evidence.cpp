@@ -2,6 +2,7 @@
 #include "tuner/app/winner_evidence.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -127,8 +128,9 @@ std::string roofline_text(const ServedLine& line) {
     }
   }
   if (line.roofline.draws > 1) {
-    text += fmt::format("\n  timed on {} random draws of the inputs, in turns; bytes and operations are their mean",
-                        line.roofline.draws);
+    const auto& names = line.roofline.draw_names;
+    text += fmt::format("\n  timed on {} kinds of inputs{} in turns; bytes and operations are their mean",
+                        line.roofline.draws, names.empty() ? "" : fmt::format(" ({})", fmt::join(names, "; ")));
   }
   return text.empty() ? "" : text + "\n";
 }

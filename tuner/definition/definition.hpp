@@ -94,6 +94,8 @@ struct OpDefinition {
   Samples samples;
   /// The number of kinds of data that formulas distinguish by `draw`: 1 … draws. A config is measured on all equally.
   std::int64_t draws = 1;
+  /// What they are, in their order; empty: not said.
+  std::vector<std::string> draw_names{};
   /// Further data that configs are verified on. Each set is complete.
   std::vector<NamedSamples> more_samples{};
   /// The default sweep's grid as dim → range text ("256..32768x4"), on a GPU and on the emulator. Each has all dims in

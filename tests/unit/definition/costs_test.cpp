@@ -76,5 +76,22 @@ TEST(Costs, have_1_to_16_draws) {
               Contains(HasSubstr("'draws' in [op] must be 1 to 16")));
 }
 
+TEST(Costs, have_draws_by_number_or_by_name) {
+  const TempFolder folder;
+  const auto written = [&](const std::string& draws) {
+    return folder.write_mini(replaced(kMiniToml, "args = [\n", "draws = " + draws + "\nargs = [\n"), kMiniSource);
+  };
+  const OpDefinition named = load_definition(written(R"(["full", "any"])"), {kernels_source_dir()});
+  EXPECT_EQ(named.draws, 2);
+  EXPECT_THAT(named.draw_names, testing::ElementsAre("full", "any"));
+  const OpDefinition numbered = load_definition(written("2"), {kernels_source_dir()});
+  EXPECT_EQ(numbered.draws, 2);
+  EXPECT_THAT(numbered.draw_names, testing::IsEmpty());
+  EXPECT_EQ(named.interface.hash(), numbered.interface.hash());
+  EXPECT_THAT(mistakes_of(written("[]")), Contains(HasSubstr("'draws' in [op] must be 1 to 16")));
+  EXPECT_THAT(mistakes_of(written("[1, 2]")), Contains(HasSubstr("'draws' in [op]")));
+  EXPECT_THAT(mistakes_of(written("\"two\"")), Contains(HasSubstr("'draws' in [op]")));
+}
+
 }  // namespace
 }  // namespace tilewright::test

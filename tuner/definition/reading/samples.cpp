@@ -202,13 +202,26 @@ class Reader {
 void read_draws(Section& section, OpPart& op) {
   constexpr const char* kDraws = "draws";
   constexpr std::int64_t kMost = 16;
-  const Node* node = section.find(kDraws, Node::Kind::integer);
+  const Node* node = section.find(kDraws);
   if (node == nullptr) return;
-  if (node->integer < 1 || node->integer > kMost) {
-    section.mistakes().add(node->place, fmt::format("{} must be 1 to {}", section.what(kDraws), kMost));
+  std::int64_t count = 0;
+  std::vector<std::string> names;
+  if (node->kind == Node::Kind::list) {
+    const std::vector<Node>* texts = section.find_texts(kDraws);
+    if (texts == nullptr) return;
+    for (const Node& each : *texts) names.push_back(each.text);
+    count = static_cast<std::int64_t>(names.size());
+  } else if (expect(*node, Node::Kind::integer, section.what(kDraws), section.mistakes())) {
+    count = node->integer;
   } else {
-    op.definition.draws = node->integer;
+    return;
   }
+  if (count < 1 || count > kMost) {
+    section.mistakes().add(node->place, fmt::format("{} must be 1 to {}", section.what(kDraws), kMost));
+    return;
+  }
+  op.definition.draws = count;
+  op.definition.draw_names = std::move(names);
 }
 
 /// Inputs that costs sum must have elements known without a device.
