@@ -65,6 +65,22 @@ TEST_F(SeededSweep, tunes_shapes_between_the_tuned_ones_and_each_time_others) {
   }
 }
 
+TEST_F(SeededSweep, draws_within_the_bounds_of_dims) {
+  ASSERT_EQ(sweep({"rows=3,40", "cols=33,900"}).code, 0);
+  const auto before = tuned();
+  const Outcome outcome = sweep({"--seeded", "4", "--within", "rows=2..8 cols=100..1000000"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(tuned().size(), before.size() + 4);
+  for (const auto& [rows, cols] : tuned()) {
+    if (before.contains({rows, cols})) continue;
+    EXPECT_TRUE(rows >= 3 && rows <= 8 && cols >= 100 && cols <= 900) << rows << " x " << cols;
+  }
+  const Outcome nothing = sweep({"--seeded", "4", "--within", "rows=41..50"});
+  EXPECT_EQ(nothing.code, 1);
+  EXPECT_TRUE(contains(nothing.err, "can be drawn between")) << nothing.err;
+  EXPECT_TRUE(contains(nothing.err, "with rows=41..50")) << nothing.err;
+}
+
 TEST_F(SeededSweep, says_what_to_do_where_no_shape_can_be_drawn) {
   const Outcome none = sweep({"--seeded", "3"});
   EXPECT_EQ(none.code, 1) << none.err;
@@ -81,6 +97,13 @@ TEST_F(SeededSweep, takes_no_shapes_and_no_other_source_of_them) {
            {{"--seeded", "3", "rows=4"}, "--seeded draws the shapes: leave out dims"},
            {{"--seeded", "3", "--shapes", "rows=4 cols=5"}, "--seeded draws the shapes"},
            {{"--seeded", "0"}, "--seeded"},
+           {{"--within", "rows=1..4"}, "--within goes with --seeded"},
+           {{"--seeded", "3", "--within", "rows=4..1"}, "--within takes NAME=LEAST..MOST, such as rows=1..128"},
+           {{"--seeded", "3", "--within", "rows"}, "was given 'rows'"},
+           {{"--seeded", "3", "--within", "rows=1..x"}, "was given 'rows=1..x'"},
+           {{"--seeded", "3", "--within", "rows=0..5"}, "was given 'rows=0..5'"},
+           {{"--seeded", "3", "--within", "row=1..4"}, "row is no dim of lapse; did you mean"},
+           {{"--seeded", "3", "--within", "rows=1 rows=2"}, "--within names rows twice"},
            {{"--seeded", "3", "--misses"}, "--seeded"},
            {{"--seeded", "3", "--revalidate"}, "--seeded"}}) {
     const Outcome outcome = sweep(more);

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/app/drawn_problems.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <optional>
 #include <set>
+#include <sstream>
+#include <string_view>
 
+#include "cache/base/error.hpp"
 #include "cache/model/domain.hpp"
 
 namespace tilewright::app {
@@ -15,12 +21,62 @@ namespace {
 constexpr double kBeyond = 1;
 constexpr std::size_t kDrawnForOne = 64;
 
+/// The corners of the box of these shapes within the bounds; empty if it is.
+std::vector<ShapeDims> corners(const std::vector<ShapeDims>& shapes, const OpInterface& interface,
+                               const Bounds& bounds) {
+  ShapeDims low, high;
+  for (std::size_t d = 0; d < interface.dims.size(); ++d) {
+    auto [least, most] = std::ranges::minmax(shapes, {}, [&](const ShapeDims& each) { return each[d]; });
+    low.push_back(least[d]);
+    high.push_back(most[d]);
+    const auto bound = bounds.find(interface.dims[d]);
+    if (bound == bounds.end()) continue;
+    low[d] = std::max(low[d], bound->second.first);
+    high[d] = std::min(high[d], bound->second.second);
+    if (low[d] > high[d]) return {};
+  }
+  return {low, high};
+}
+
+std::optional<std::int64_t> extent_of(std::string_view text) {
+  std::int64_t extent = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), extent);
+  if (error != std::errc() || end != text.data() + text.size() || extent < 1) return std::nullopt;
+  return extent;
+}
+
 }  // namespace
+
+Bounds read_bounds(const std::string& text, const OpInterface& interface) {
+  Bounds bounds;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const std::size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    const std::string range = equals == std::string::npos ? "" : word.substr(equals + 1);
+    const std::size_t dots = range.find("..");
+    const auto low = extent_of(std::string_view(range).substr(0, dots));
+    const auto high = dots == std::string::npos ? low : extent_of(std::string_view(range).substr(dots + 2));
+    if (!low || !high || *low > *high) {
+      throw UsageError(fmt::format("--within takes NAME=LEAST..MOST, such as {}=1..128, and was given '{}'",
+                                   interface.dims.front(), word));
+    }
+    if (std::ranges::find(interface.dims, name) == interface.dims.end()) {
+      throw UsageError(fmt::format("{} is no dim of {}{}", name, interface.op, suggestion(name, interface.dims)));
+    }
+    if (!bounds.emplace(name, std::pair(*low, *high)).second) {
+      throw UsageError(fmt::format("--within names {} twice", name));
+    }
+  }
+  return bounds;
+}
 
 std::vector<Problem> draw_problems(const OpDefinition& definition, const OpSpec& spec,
                                    const std::vector<ShapeDims>& tuned, const std::vector<ShapeDims>& learned_from,
-                                   std::size_t count, std::uint64_t seed) {
+                                   std::size_t count, std::uint64_t seed, const Bounds& bounds) {
   if (tuned.empty() || count == 0) return {};
+  const std::vector<ShapeDims> box = corners(tuned, definition.interface, bounds);
+  if (box.empty()) return {};
   const auto problem = [&](const ShapeDims& shape) { return problem_of(definition.interface, spec, shape); };
   std::int64_t most_bytes = 0;
   std::int64_t most_flops = 0;
@@ -31,7 +87,7 @@ std::vector<Problem> draw_problems(const OpDefinition& definition, const OpSpec&
   // By the dims in common with a learned shape: a dim may have one value everywhere, or all usual ones.
   std::vector<std::vector<Problem>> by_common(tuned.front().size());
   std::set<ShapeDims> seen;
-  for (const ShapeDims& drawn : draw_shapes(tuned, count * kDrawnForOne, kBeyond, seed)) {
+  for (const ShapeDims& drawn : draw_shapes(box, count * kDrawnForOne, kBeyond, seed)) {
     if (by_common.front().size() == count) break;
     const std::optional<ShapeDims> inside = dims_in_domain(spec, definition.interface, drawn);
     if (!inside || !seen.insert(*inside).second) continue;

@@ -31,6 +31,8 @@ struct RegretRequest {
     Tuning tuning;
     /// How many shapes of each spec are drawn.
     std::size_t seeded = 0;
+    /// See read_bounds().
+    std::string within;
     /// The cache that keeps the measurements; empty: they are forgotten.
     std::filesystem::path into;
   };

@@ -42,7 +42,8 @@ RegretMeasure::RegretMeasure(const RegretRequest& request, Listener& listener, c
 
 std::vector<Problem> RegretMeasure::draw(const OpSpec& spec, const std::vector<ShapeDims>& tuned,
                                          const std::vector<ShapeDims>& learned_from, std::size_t count) const {
-  return draw_problems(definition_, spec, tuned, learned_from, count, request_.measuring->tuning.search.seed);
+  return draw_problems(definition_, spec, tuned, learned_from, count, request_.measuring->tuning.search.seed,
+                       read_bounds(request_.measuring->within, definition_.interface));
 }
 
 void RegretMeasure::sweep(const std::vector<JudgedShapes>& parts) {

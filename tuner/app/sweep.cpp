@@ -141,6 +141,7 @@ std::vector<Problem> seeded_problems(const ProblemGrid& grid, const OpDefinition
   if (!dims.empty() || !grid.shapes.empty() || !grid.shapes_file.empty()) {
     throw UsageError("--seeded draws the shapes: leave out dims, --shapes and --shapes-file");
   }
+  const Bounds bounds = read_bounds(grid.within, interface);
   const std::vector<OpSpec> specs = specs_of(interface, choices);
   std::vector<Problem> problems;
   if (tuned == nullptr) return problems;
@@ -148,12 +149,13 @@ std::vector<Problem> seeded_problems(const ProblemGrid& grid, const OpDefinition
     const ProblemKey key{problem_of(interface, spec, ShapeDims(interface.dims.size(), 1)), interface.hash(),
                          tuned->fingerprint};
     const std::vector<ShapeDims> shapes = tuned->store.tuned_shapes(key, tuned->mode);
-    const std::vector<Problem> drawn = draw_problems(definition, spec, shapes, shapes, grid.seeded, seed);
+    const std::vector<Problem> drawn = draw_problems(definition, spec, shapes, shapes, grid.seeded, seed, bounds);
     if (drawn.empty()) {
       throw Error(fmt::format(
-          "no shape of {} can be drawn between the {} that are tuned on {}; tune a small and a large one first: "
+          "no shape of {}{} can be drawn between the {} that are tuned on {}; tune a small and a large one first: "
           "tilewright sweep '{}' --shapes ...",
-          spec.text(), shapes.size(), tuned->fingerprint, spec.text()));
+          spec.text(), grid.within.empty() ? "" : " with " + grid.within, shapes.size(), tuned->fingerprint,
+          spec.text()));
     }
     problems.insert(problems.end(), drawn.begin(), drawn.end());
   }

@@ -26,6 +26,8 @@ struct ProblemGrid {
   std::vector<std::pair<std::string, std::string>> attributes;
   /// So many random shapes of each dtype and attributes, between those that are tuned on the device; 0: none.
   std::size_t seeded = 0;
+  /// See read_bounds().
+  std::string within{};
 };
 /// Throws UsageError for names and values that the op does not have.
 [[nodiscard]] std::vector<Problem> problems_of(const ProblemGrid& grid, const OpDefinition& definition, bool emulator);

@@ -24,8 +24,8 @@ namespace {
 
 void refuse_without_measure(const Arguments& arguments) {
   if (arguments.has("measure")) return;
-  for (const char* const option :
-       {"seeded", "seed", "into", "budget", "budget-ms", "strategy", "max-configs", "max-trials", "jobs", "timeout"}) {
+  for (const char* const option : {"seeded", "within", "seed", "into", "budget", "budget-ms", "strategy", "max-configs",
+                                   "max-trials", "jobs", "timeout"}) {
     if (arguments.has(option)) throw UsageError(fmt::format("--{} goes with --measure", option));
   }
 }
@@ -53,7 +53,8 @@ ExitCode run(const Arguments& arguments, Console& console) {
   if (arguments.has("measure")) {
     request.measuring = {tuning_of(arguments),
                          static_cast<std::size_t>(std::min(app::kMostDrawn, arguments.integer("seeded", 0, 1))),
-                         arguments.text("into")};
+                         arguments.text("within"), arguments.text("into")};
+    if (arguments.has("within") && request.measuring->seeded == 0) throw UsageError("--within goes with --seeded");
     if (arguments.has("into")) OutputFile::refuse_cache(arguments.text("into"), app::cache_path(request.place));
     watch_interrupts();
   }
@@ -97,6 +98,7 @@ Verb regret_verb() {
       {"seeded", "N",
        "With --measure: judge N random shapes for each dtype and attributes. They lie between the tuned shapes; those "
        "that share the fewest dims with a tuned shape of the op come first."},
+      {"within", "TEXT", "Bounds of dims for --seeded: \"rows=1..128 cols=4096\"."},
       {"seed", "N", "Seed of all random choices. Default: 1."},
       {"into", "FILE",
        "With --measure: keep the sweeps in this cache, from which the same command "

@@ -75,6 +75,8 @@ std::vector<app::ProblemGrid> grids_of(const Arguments& arguments) {
     if (arguments.has("dtype")) grid.words.named.emplace_back("dtype", arguments.text("dtype"));
     grid.attributes = attributes_of(arguments);
     grid.seeded = static_cast<std::size_t>(std::min(app::kMostDrawn, arguments.integer("seeded", 0, 1)));
+    grid.within = arguments.text("within");
+    if (arguments.has("within") && grid.seeded == 0) throw UsageError("--within goes with --seeded");
   }
   for (const char* const option : {"shapes", "shapes-file", "config"}) {
     if (grids.size() < 2 || !arguments.has(option)) continue;
@@ -127,7 +129,8 @@ ExitCode run_replay(const Arguments& arguments, Console& console) {
 ExitCode run_misses(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   const std::string op = op_of(arguments);
-  refuse(arguments, {"shapes", "shapes-file", "seeded", "dtype", "attr"}, "--misses takes its shapes from the misses");
+  refuse(arguments, {"shapes", "shapes-file", "seeded", "within", "dtype", "attr"},
+         "--misses takes its shapes from the misses");
   Progress progress(console, arguments.has("quiet"));
   const app::MissesResult result = app::sweep_misses({place_of(arguments), tuning_of(arguments), op}, progress);
   if (result.table) console.print(*result.table, format);
@@ -137,7 +140,7 @@ ExitCode run_misses(const Arguments& arguments, Console& console) {
 ExitCode run_revalidate(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   app::RevalidateRequest request{place_of(arguments), {}, op_of(arguments), std::nullopt};
-  refuse(arguments, {"shapes", "shapes-file", "seeded", "dtype", "attr", "config"},
+  refuse(arguments, {"shapes", "shapes-file", "seeded", "within", "dtype", "attr", "config"},
          "--revalidate takes its shapes from the stale winners");
   request.tuning = tuning_of(arguments);
   if (arguments.has("regime")) request.regime = request.tuning.search.regime;
@@ -150,7 +153,7 @@ ExitCode run_revalidate(const Arguments& arguments, Console& console) {
 /// Devices and budget of the command line override those of the file.
 void take_campaign(const Arguments& arguments, app::SweepProblems& request) {
   arguments.require_at_most(0);
-  refuse(arguments, {"shapes", "shapes-file", "seeded", "dtype", "attr", "config"},
+  refuse(arguments, {"shapes", "shapes-file", "seeded", "within", "dtype", "attr", "config"},
          "--campaign names its problems in the file");
   app::Campaign campaign = app::read_campaign(arguments.text("campaign"));
   request.grids = std::move(campaign.grids);
@@ -196,6 +199,7 @@ std::vector<Option> measuring_options() {
       {"seeded", "N",
        "Tune N random shapes of each dtype and attributes, drawn between those tuned on the device. Shapes that share "
        "the fewest dims with a tuned one come first. `tilewright prepare` then learns from them. Takes no shapes."},
+      {"within", "TEXT", "Bounds of dims for --seeded: \"rows=1..128 cols=4096\"."},
       {.name = "dtype", .value = "LIST", .help = "Types to tune: bf16,f32.", .list = true, .takes = Takes::dtypes},
       {.name = "attr",
        .value = "NAME=LIST",
