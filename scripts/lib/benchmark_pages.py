@@ -13,6 +13,7 @@ from peers.statistics import geometric_mean, losses_in_short, median  # noqa: E4
 TITLES = {"rows": "Row and elementwise ops beside their peers",
           "ceilings": "Row and elementwise ops beside the memory's ceiling",
           "gemm": "Matrix products beside their peers",
+          "drawn": "Matrix products of drawn shapes beside their peers",
           "attention": "Attention beside its peers", "attention_bwd": "Gradients of attention beside their peers",
           "decode": "Attention of the last token beside its peers",
           "varlen": "Attention of packed sequences beside equally long ones",
@@ -371,10 +372,10 @@ def service_page(figures):
             f"{listeners['before_mib']:.0f} MiB before."]
 
 
-PAGES = {"rows": cells_page, "ceilings": ceilings_page, "gemm": cells_page, "attention": attention_page,
-         "attention_bwd": attention_page, "decode": decode_page, "varlen": varlen_page, "gradients": cells_page,
-         "fused": cells_page, "tuner": tuner_page, "launch": launch_page, "untuned": untuned_page,
-         "service": service_page}
+PAGES = {"rows": cells_page, "ceilings": ceilings_page, "gemm": cells_page, "drawn": cells_page,
+         "attention": attention_page, "attention_bwd": attention_page, "decode": decode_page, "varlen": varlen_page,
+         "gradients": cells_page, "fused": cells_page, "tuner": tuner_page, "launch": launch_page,
+         "untuned": untuned_page, "service": service_page}
 
 
 def facts(result):

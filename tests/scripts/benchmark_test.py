@@ -283,6 +283,17 @@ class Measuring(unittest.TestCase):
                 benchmark.PARTS[part](bench)
         self.assertEqual(called, [("attention", "burst"), ("attention", "sustained"), ("attention_bwd", "burst")])
 
+    def test_of_drawn_products_are_by_one_seed_in_brief_some_of_them(self):
+        called = []
+        with tempfile.TemporaryDirectory() as folder, \
+                mock.patch.object(benchmark, "compare", lambda _, part, *words: called.append((part, words))):
+            for brief in (False, True):
+                benchmark.PARTS["drawn"](self.bench(folder, lambda *_: "", brief=brief)[0])
+        for part, words in called:
+            self.assertEqual((part, words[words.index("--off-beaten") + 1]), ("drawn", "34"))
+        self.assertEqual([("--only" in words, words[words.index("--sets") + 1]) for _, words in called],
+                         [(False, "plain,epilogue"), (True, "plain")])
+
     def test_of_untuned_shapes_share_the_parts_budget_and_keep_what_was_judged(self):
         answers = iter([json.dumps({"rows": [{"loss": 0.25}, {"loss": None}]}), "", "", ""])
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):

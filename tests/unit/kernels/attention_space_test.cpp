@@ -225,7 +225,7 @@ TEST(AttentionSpace, of_gradients_compiles_without_serialized_products) {
     }
   }
   // Spills of the copying warps are outside of the products' loop.
-  expect_products_in_place("attention_bwd", problems, 256);
+  expect_products_in_place("attention_bwd", problems, 320);
   expect_products_in_place("attention_bwd", problems, 384, "wgmma_ahead");
 }
 
