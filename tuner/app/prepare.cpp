@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +23,9 @@
 
 namespace tilewright::app {
 namespace {
+
+/// A spec with as many tuned shapes has a range of its own.
+constexpr std::size_t kShapesOfItsOwn = 16;
 
 /// The outcome for one op, dtype and attributes on one device.
 struct Prepared {
@@ -67,6 +71,7 @@ class Preparing {
     if (!with_binaries) return prepared;
     const std::vector<Spare> chosen =
         choose_spares(store_, interface, spec, device_, mode_, space_of(definition_), store_.failed_configs(key, mode_),
+                      range_of(key),
                       {.helpful = most_,
                        .filled = std::min(most_, kFewSpares) - std::min({most_, kFewSpares, prepared.there}),
                        .covering = kMostCovering});
@@ -92,6 +97,17 @@ class Preparing {
       }
     }
     return space;
+  }
+
+  /// The shapes between which spares serve: the tuned ones of the spec, or of all specs of the op where these are few.
+  [[nodiscard]] std::vector<ShapeDims> range_of(ProblemKey key) const {
+    std::vector<ShapeDims> shapes = store_.tuned_shapes(key, mode_);
+    if (shapes.size() >= kShapesOfItsOwn) return shapes;
+    for (const OpSpec& spec : tuned_specs(store_, definition_.interface, device_, mode_)) {
+      key.problem.spec = spec;
+      std::ranges::move(store_.tuned_shapes(key, mode_), std::back_inserter(shapes));
+    }
+    return shapes;
   }
 
   std::string request(const Spare& spare) {

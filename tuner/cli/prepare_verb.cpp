@@ -54,7 +54,8 @@ Verb prepare_verb() {
       "the launch library use it for untuned shapes, and exports and bundles contain it.",
       fmt::format(
           "A winner may have dims as constants, or fit its shape so closely that it serves no other. So prepare draws "
-          "random shapes between and around the tuned ones and compiles the configs without specialised dims that "
+          "random shapes between and around the tuned ones (of the whole op, if these are fewer than 16) and compiles "
+          "the configs without specialised dims that "
           "serve most of them well, judged by the trials of the cache, as long as one more reduces the mean expected "
           "loss by {:.2f} %. A spec with fewer than {} gets configs within {:.0f} % of the best such config of a tuned "
           "shape, too. Where all binaries are expected to take twice the fastest's time or more, up to {} more configs "

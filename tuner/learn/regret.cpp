@@ -276,6 +276,7 @@ class Judge {
     std::vector<Spare>& spares = is_same_rest ? shared_ : own_;
     if (!is_same_rest || shared_.empty()) {
       spares = choose_spares(rest, interface_, spec_, device_, mode_, values_, failed_somewhere_,
+                             rest.tuned_shapes(key_, mode_),
                              {.helpful = setting_.spares,
                               .filled = setting_.spares,
                               .covering = setting_.spares == 0 ? 0 : kMostCovering});

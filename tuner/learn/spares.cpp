@@ -69,11 +69,11 @@ class Choosing {
     }
   }
 
-  std::vector<Spare> run(SpareCounts counts) {
+  std::vector<Spare> run(const std::vector<ShapeDims>& range, SpareCounts counts) {
     const ProblemKey key{problem_of(interface_, spec_, ShapeDims(interface_.dims.size(), 1)), interface_.hash(),
                          device_.fingerprint()};
     const std::vector<ShapeDims> tuned = source_.tuned_shapes(key, mode_);
-    if (tuned.empty() || counts.helpful + counts.filled + counts.covering == 0) return {};
+    if (tuned.empty() || range.empty() || counts.helpful + counts.filled + counts.covering == 0) return {};
     std::vector<ShapeSummary> shapes = source_.known_shapes(key, mode_, tuned);
     unserved_ = std::max(kPoorLoss, loss_of_base(shapes));
     for (const ShapeSummary& shape : shapes) {
@@ -84,8 +84,8 @@ class Choosing {
     const std::size_t count = std::clamp(kShapesEach * counts.helpful, kFewestShapes, kMostShapes);
     const std::size_t around = count / kOneAroundOf;
     learned_ = source_.learned(key, mode_);
-    for (const ShapeDims& shape : drawn(tuned, count - around, 1, 0)) expect(tuned, shape);
-    for (const ShapeDims& shape : drawn(tuned, around, kBeyond, kSeedAround)) expect(tuned, shape);
+    for (const ShapeDims& shape : drawn(range, count - around, 1, 0)) expect(tuned, shape);
+    for (const ShapeDims& shape : drawn(range, around, kBeyond, kSeedAround)) expect(tuned, shape);
     std::vector<Spare> chosen;
     const auto choose = [&](std::size_t up_to, bool poor_only) {
       while (chosen.size() < up_to) {
@@ -100,7 +100,7 @@ class Choosing {
     choose(counts.helpful, false);
     add_nearly_best(chosen, counts.filled);
     if (learned_ && counts.covering > 0) {
-      look_for_poor(drawn(tuned, kShapesToCover, 1, kSeedToCover));
+      look_for_poor(drawn(range, kShapesToCover, 1, kSeedToCover));
       choose(chosen.size() + counts.covering, true);
     }
     return chosen;
@@ -119,10 +119,10 @@ class Choosing {
   };
   static bool is_good(const Expected& expected) { return expected.loss < kPoorLoss; }
 
-  [[nodiscard]] std::vector<ShapeDims> drawn(const std::vector<ShapeDims>& tuned, std::size_t count, double beyond,
+  [[nodiscard]] std::vector<ShapeDims> drawn(const std::vector<ShapeDims>& range, std::size_t count, double beyond,
                                              std::uint64_t seed) const {
     std::vector<ShapeDims> shapes;
-    for (const ShapeDims& shape : draw_shapes(tuned, count, beyond, seed)) {
+    for (const ShapeDims& shape : draw_shapes(range, count, beyond, seed)) {
       if (auto inside = dims_in_domain(spec_, interface_, shape)) shapes.push_back(*std::move(inside));
     }
     return shapes;
@@ -366,8 +366,8 @@ NearlyBest not_kept(NearlyBest nearly, const std::vector<ShapeSummary>& known) {
 
 std::vector<Spare> choose_spares(const WinnerSource& source, const OpInterface& interface, const OpSpec& spec,
                                  const DeviceFacts& device, MeasureMode mode, const SpaceValues& space,
-                                 const ConfigIds& failed, SpareCounts counts) {
-  return Choosing(source, interface, spec, device, mode, space, failed).run(counts);
+                                 const ConfigIds& failed, const std::vector<ShapeDims>& range, SpareCounts counts) {
+  return Choosing(source, interface, spec, device, mode, space, failed).run(range, counts);
 }
 
 std::size_t count_spares(const WinnerSource& source, const ProblemKey& key, MeasureMode mode) {

@@ -62,11 +62,12 @@ using NearlyBest = std::map<ConfigId, std::vector<ShapeDims>>;
 /// Removes winners and spares from `nearly`.
 [[nodiscard]] NearlyBest not_kept(NearlyBest nearly, const std::vector<ShapeSummary>& known);
 
-/// Chooses spares beside the binaries of winners and existing spares, helpful ones greedily. Excludes `failed`
-/// (Store::failed_configs). Empty if nothing is tuned. Deterministic.
+/// Chooses spares beside the binaries of winners and existing spares, helpful ones greedily, for shapes between and
+/// around those of `range`. Excludes `failed` (Store::failed_configs). Empty if nothing is tuned. Deterministic.
 [[nodiscard]] std::vector<Spare> choose_spares(const WinnerSource& source, const OpInterface& interface,
                                                const OpSpec& spec, const DeviceFacts& device, MeasureMode mode,
-                                               const SpaceValues& space, const ConfigIds& failed, SpareCounts counts);
+                                               const SpaceValues& space, const ConfigIds& failed,
+                                               const std::vector<ShapeDims>& range, SpareCounts counts);
 
 /// The number of spares a source has for a spec on a device. Ignores the dims of `key`.
 [[nodiscard]] std::size_t count_spares(const WinnerSource& source, const ProblemKey& key, MeasureMode mode);

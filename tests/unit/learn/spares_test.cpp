@@ -59,7 +59,7 @@ class SparesTest : public ::testing::Test {
     key.problem.spec = parse_spec("scale[dtype=bf16]", interface_);
     cache_.store().put_trial(key, row.implementation_hash, trial);
   }
-  std::vector<Spare> choose(std::size_t most) {
+  std::vector<Spare> choose(std::size_t most, const std::vector<ShapeDims>& range = {}) {
     const OpSpec spec = parse_spec("scale[dtype=f16]", interface_);
     const ProblemKey key{Problem{spec, {{"rows", 1}, {"cols", 1}}}, interface_.hash(), device_.fingerprint()};
     const Store& store = cache_.store();
@@ -68,6 +68,7 @@ class SparesTest : public ::testing::Test {
     space.erase(kOlder);
     return choose_spares(store, interface_, spec, device_, MeasureMode::cold, space,
                          store.failed_configs(key, MeasureMode::cold),
+                         range.empty() ? store.tuned_shapes(key, MeasureMode::cold) : range,
                          {.helpful = most, .filled = most, .covering = kMostCovering});
   }
 
@@ -219,6 +220,17 @@ TEST_F(SparesTest, are_nothing_that_failed_in_another_dtype_learned_or_not) {
   EXPECT_THAT(texts(choose(8)), Not(Contains(Config::parse(fast).text())));
   learn(7, {fast});
   EXPECT_THAT(choose(8), IsEmpty()) << "nor for having been nearly the best";
+}
+
+TEST_F(SparesTest, are_for_the_range_of_shapes_that_is_asked_for) {
+  tune(8, 64, "wide{num_warps=8,vec=8,static_dims=0}");
+  learn(4, {"wide{num_warps=8,vec=8,static_dims=0}", "wide{num_warps=8,vec=1,static_dims=0}"});
+  for (const Spare& spare : choose(8)) EXPECT_LE(spare.serves.dim("rows"), 4 * 8) << "around the only one";
+  const std::vector<Spare> spares = choose(8, {{2048, 33}, {4096, 8192}});
+  EXPECT_THAT(texts(spares), Contains("wide{num_warps=8,vec=1,static_dims=0}")) << "odd widths need another";
+  ASSERT_FALSE(spares.empty());
+  EXPECT_GE(spares.front().serves.dim("rows"), 2048 / 4);
+  EXPECT_EQ(spares.front().home, (ShapeDims{8, 64})) << "the nearest that is tuned";
 }
 
 TEST_F(SparesTest, need_something_that_was_tuned) { EXPECT_THAT(choose(8), IsEmpty()); }
