@@ -4,12 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <optional>
 #include <set>
 #include <sstream>
-#include <string_view>
 
 #include "cache/base/error.hpp"
 #include "cache/model/domain.hpp"
@@ -38,13 +36,6 @@ std::vector<ShapeDims> corners(const std::vector<ShapeDims>& shapes, const OpInt
   return {low, high};
 }
 
-std::optional<std::int64_t> extent_of(std::string_view text) {
-  std::int64_t extent = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), extent);
-  if (error != std::errc() || end != text.data() + text.size() || extent < 1) return std::nullopt;
-  return extent;
-}
-
 }  // namespace
 
 Bounds read_bounds(const std::string& text, const OpInterface& interface) {
@@ -53,18 +44,18 @@ Bounds read_bounds(const std::string& text, const OpInterface& interface) {
   for (std::string word; words >> word;) {
     const std::size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
-    const std::string range = equals == std::string::npos ? "" : word.substr(equals + 1);
-    const std::size_t dots = range.find("..");
-    const auto low = extent_of(std::string_view(range).substr(0, dots));
-    const auto high = dots == std::string::npos ? low : extent_of(std::string_view(range).substr(dots + 2));
-    if (!low || !high || *low > *high) {
-      throw UsageError(fmt::format("--within takes NAME=LEAST..MOST, such as {}=1..128, and was given '{}'",
-                                   interface.dims.front(), word));
-    }
     if (std::ranges::find(interface.dims, name) == interface.dims.end()) {
       throw UsageError(fmt::format("{} is no dim of {}{}", name, interface.op, suggestion(name, interface.dims)));
     }
-    if (!bounds.emplace(name, std::pair(*low, *high)).second) {
+    const std::string range = equals == std::string::npos ? "" : word.substr(equals + 1);
+    const std::size_t dots = range.find("..");
+    const std::int64_t low = parse_dim(name, range.substr(0, dots));
+    const std::int64_t high = dots == std::string::npos ? low : parse_dim(name, range.substr(dots + 2));
+    if (low > high) {
+      throw UsageError(fmt::format("--within takes NAME=LEAST..MOST, such as {}=1..128, and was given '{}'",
+                                   interface.dims.front(), word));
+    }
+    if (!bounds.emplace(name, std::pair(low, high)).second) {
       throw UsageError(fmt::format("--within names {} twice", name));
     }
   }

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -53,6 +52,8 @@ class Preparing {
       if (store_.implementation_by_hash(each.hash))
         store_.put_implementation(definition.interface.hash(), {each.hash, each.recipe});
     }
+    of_op_ = tuned_shapes_of(store_, definition.interface, device_, mode_,
+                             tuned_specs(store_, definition.interface, device_, mode_));
     model_ = learn(store_, definition.interface, device_, mode_, lessons_for(definition));
   }
 
@@ -100,14 +101,9 @@ class Preparing {
   }
 
   /// The shapes between which spares serve: the tuned ones of the spec, or of all specs of the op where these are few.
-  [[nodiscard]] std::vector<ShapeDims> range_of(ProblemKey key) const {
+  [[nodiscard]] std::vector<ShapeDims> range_of(const ProblemKey& key) const {
     std::vector<ShapeDims> shapes = store_.tuned_shapes(key, mode_);
-    if (shapes.size() >= kShapesOfItsOwn) return shapes;
-    for (const OpSpec& spec : tuned_specs(store_, definition_.interface, device_, mode_)) {
-      key.problem.spec = spec;
-      std::ranges::move(store_.tuned_shapes(key, mode_), std::back_inserter(shapes));
-    }
-    return shapes;
+    return shapes.size() < kShapesOfItsOwn ? of_op_ : shapes;
   }
 
   std::string request(const Spare& spare) {
@@ -131,6 +127,8 @@ class Preparing {
   MeasureMode mode_;
   std::size_t most_;
   std::optional<LossModel> model_;
+  /// The tuned shapes of all specs.
+  std::vector<ShapeDims> of_op_;
 };
 
 }  // namespace

@@ -11,7 +11,6 @@
 #include "cache/base/error.hpp"
 #include "cache/base/units.hpp"
 #include "tuner/app/check_config.hpp"
-#include "tuner/app/drawn_problems.hpp"
 #include "tuner/compile/request.hpp"
 #include "tuner/sweep/failure.hpp"
 
@@ -28,6 +27,7 @@ RegretMeasure::RegretMeasure(const RegretRequest& request, Listener& listener, c
       listener_(listener),
       catalogue_(open_catalogue(request.place)),
       definition_(catalogue_.find(interface.op)),
+      bounds_(read_bounds(request.measuring->within, definition_.interface)),
       rule_(request.measuring->tuning.search.stop) {
   if (definition_.interface.hash() != interface.hash()) {
     throw Error(
@@ -42,8 +42,7 @@ RegretMeasure::RegretMeasure(const RegretRequest& request, Listener& listener, c
 
 std::vector<Problem> RegretMeasure::draw(const OpSpec& spec, const std::vector<ShapeDims>& tuned,
                                          const std::vector<ShapeDims>& learned_from, std::size_t count) const {
-  return draw_problems(definition_, spec, tuned, learned_from, count, request_.measuring->tuning.search.seed,
-                       read_bounds(request_.measuring->within, definition_.interface));
+  return draw_problems(definition_, spec, tuned, learned_from, count, request_.measuring->tuning.search.seed, bounds_);
 }
 
 void RegretMeasure::sweep(const std::vector<JudgedShapes>& parts) {

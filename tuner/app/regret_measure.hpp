@@ -10,6 +10,7 @@
 
 #include "cache/store/store.hpp"
 #include "tuner/app/device_session.hpp"
+#include "tuner/app/drawn_problems.hpp"
 #include "tuner/app/regret.hpp"
 #include "tuner/app/regret_shapes.hpp"
 #include "tuner/definition/catalogue.hpp"
@@ -63,6 +64,7 @@ class RegretMeasure {
   Catalogue catalogue_;
   const OpDefinition& definition_;
   std::unique_ptr<DeviceSession> session_;
+  Bounds bounds_;
   StopRule rule_;
   std::vector<std::string> notes_;
 };

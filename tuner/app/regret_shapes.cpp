@@ -54,19 +54,13 @@ std::vector<JudgedShapes> judged_shapes(const Store& store, const ProblemWords& 
   const std::string dims = dims_text(words, interface);
   std::vector<JudgedShapes> all;
   for (const DeviceFacts& device : devices) {
-    const auto tuned_of = [&](const OpSpec& spec) {
-      return store.tuned_shapes(
-          {problem_of(interface, spec, ShapeDims(interface.dims.size(), 1)), interface.hash(), device.fingerprint()},
-          mode);
-    };
     std::vector<OpSpec> specs = tuned_specs(store, interface, device, mode);
     // The model learns from all specs of the op.
-    std::vector<ShapeDims> of_op;
-    for (const OpSpec& spec : specs) std::ranges::move(tuned_of(spec), std::back_inserter(of_op));
+    const std::vector<ShapeDims> of_op = tuned_shapes_of(store, interface, device, mode, specs);
     std::erase_if(specs, std::not_fn(wanted_specs(words, interface)));
     for (const OpSpec& spec : specs) {
       JudgedShapes judged{device, spec};
-      const std::vector<ShapeDims> tuned = tuned_of(spec);
+      const std::vector<ShapeDims> tuned = tuned_shapes_of(store, interface, device, mode, {spec});
       if (!dims.empty()) add(judged, parse_shapes(dims, spec, interface), tuned);
       if (!shapes_file.empty()) add(judged, read_shapes_csv(shapes_file, spec, interface), tuned);
       if (seeded > 0) {

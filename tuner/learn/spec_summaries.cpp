@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/learn/spec_summaries.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -20,6 +22,17 @@ std::vector<OpSpec> tuned_specs(const Store& store, const OpInterface& interface
   std::vector<OpSpec> specs;
   for (auto& [text, spec] : by_text) specs.push_back(std::move(spec));
   return specs;
+}
+
+std::vector<ShapeDims> tuned_shapes_of(const Store& store, const OpInterface& interface, const DeviceFacts& device,
+                                       MeasureMode mode, const std::vector<OpSpec>& specs) {
+  std::vector<ShapeDims> shapes;
+  for (const OpSpec& spec : specs) {
+    const Problem problem = problem_of(interface, spec, ShapeDims(interface.dims.size(), 1));
+    std::ranges::move(store.tuned_shapes({problem, interface.hash(), device.fingerprint()}, mode),
+                      std::back_inserter(shapes));
+  }
+  return shapes;
 }
 
 std::vector<SpecSummary> known_specs(const Store& store, const OpInterface& interface, const DeviceFacts& device,

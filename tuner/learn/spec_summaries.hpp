@@ -20,6 +20,10 @@ struct SpecSummary {
 /// The specs that have a best winner with this interface, sorted by text.
 [[nodiscard]] std::vector<OpSpec> tuned_specs(const Store& store, const OpInterface& interface,
                                               const DeviceFacts& device, MeasureMode mode);
+/// The tuned shapes of these specs, one spec after the other.
+[[nodiscard]] std::vector<ShapeDims> tuned_shapes_of(const Store& store, const OpInterface& interface,
+                                                     const DeviceFacts& device, MeasureMode mode,
+                                                     const std::vector<OpSpec>& specs);
 /// The same specs, with all their tuned shapes.
 [[nodiscard]] std::vector<SpecSummary> known_specs(const Store& store, const OpInterface& interface,
                                                    const DeviceFacts& device, MeasureMode mode);
