@@ -23,9 +23,6 @@
 namespace tilewright::app {
 namespace {
 
-/// A spec with as many tuned shapes has a range of its own.
-constexpr std::size_t kShapesOfItsOwn = 16;
-
 /// The outcome for one op, dtype and attributes on one device.
 struct Prepared {
   std::size_t there = 0, added = 0, failed = 0;

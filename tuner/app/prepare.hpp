@@ -15,6 +15,8 @@ namespace tilewright::app {
 
 /// A spec with fewer spares gets configs that were nearly the best at a tuned shape.
 inline constexpr std::size_t kFewSpares = 32;
+/// Spares of a spec with fewer tuned shapes serve the range of the whole op.
+inline constexpr std::size_t kShapesOfItsOwn = 16;
 
 struct PrepareRequest {
   Place place;

@@ -53,15 +53,14 @@ Verb prepare_verb() {
       "and 256 trials. Trials of one dtype or attribute also inform the others. The cache keeps the model; `query` and "
       "the launch library use it for untuned shapes, and exports and bundles contain it.",
       fmt::format(
-          "A winner may have dims as constants, or fit its shape so closely that it serves no other. So prepare draws "
-          "random shapes between and around the tuned ones (of the whole op, if these are fewer than 16) and compiles "
-          "the configs without specialised dims that "
-          "serve most of them well, judged by the trials of the cache, as long as one more reduces the mean expected "
-          "loss by {:.2f} %. A spec with fewer than {} gets configs within {:.0f} % of the best such config of a tuned "
-          "shape, too. Where all binaries are expected to take twice the fastest's time or more, up to {} more configs "
-          "are compiled, which need not have been timed. The cache keeps them as spares, which go where the model "
-          "goes.",
-          100 * kLeastHelp, app::kFewSpares, 100 * kNearlyBest, kMostCovering),
+          "A winner may have dims as constants, or fit its shape so closely that it serves no other. So prepare also "
+          "compiles configs without specialised dims. It draws random shapes between and around the tuned ones, those "
+          "of the whole op if the spec has fewer than {}. It takes, one by one, the config that most reduces the mean "
+          "expected loss there, until none reduces it by {:.2f} %. Configs within {:.0f} % of the best one of a tuned "
+          "shape follow, up to {} in all. Where all binaries are expected to take twice the fastest's time or more, up "
+          "to {} more are compiled, which need not have been timed. The cache keeps them as spares, which go where the "
+          "model goes.",
+          app::kShapesOfItsOwn, 100 * kLeastHelp, 100 * kNearlyBest, app::kFewSpares, kMostCovering),
       "If dtype and attributes are given, only their binaries are compiled; the model is stored for all.",
       "Nothing is measured, so no device is needed. Run it after the sweeps and before an export: it learns anew each "
       "time, and adds the spares that still help. `tilewright regret OP --spares N` estimates their use.",
