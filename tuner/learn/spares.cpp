@@ -89,7 +89,9 @@ class Choosing {
     std::vector<Spare> chosen;
     const auto choose = [&](std::size_t up_to, bool poor_only) {
       while (chosen.size() < up_to) {
-        const std::optional<std::size_t> best = most_helpful(poor_only);
+        // The first few also serve rare shapes.
+        const double least = chosen.size() < counts.filled ? 0 : kLeastHelp;
+        const std::optional<std::size_t> best = most_helpful(poor_only, least);
         if (!best) break;
         const ShapeDims& shape = shapes_[where_it_helps(*best)];
         chosen.push_back(
@@ -228,10 +230,10 @@ class Choosing {
   }
 
   /// `poor_only`: at shapes that are served poorly so far.
-  std::optional<std::size_t> most_helpful(bool poor_only) const {
+  std::optional<std::size_t> most_helpful(bool poor_only, double least_help) const {
     // At poorly served shapes what is hardly better is no help.
     const double least = poor_only ? kNearlyBest : 1e-6;
-    const double least_of_all = poor_only ? least : kLeastHelp * static_cast<double>(shapes_.size());
+    const double least_of_all = poor_only ? least : std::max(least, least_help * static_cast<double>(shapes_.size()));
     std::vector<double> gains(candidates_.size(), 0);
     for (std::size_t i = 0; i < shapes_.size(); ++i) {
       if (poor_only && loss_[i] < kPoorLoss) continue;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <variant>
 
 #include "cache/plan/plan.hpp"
@@ -59,7 +60,8 @@ class SparesTest : public ::testing::Test {
     key.problem.spec = parse_spec("scale[dtype=bf16]", interface_);
     cache_.store().put_trial(key, row.implementation_hash, trial);
   }
-  std::vector<Spare> choose(std::size_t most, const std::vector<ShapeDims>& range = {}) {
+  std::vector<Spare> choose(std::size_t most, const std::vector<ShapeDims>& range = {},
+                            std::optional<std::size_t> filled = std::nullopt) {
     const OpSpec spec = parse_spec("scale[dtype=f16]", interface_);
     const ProblemKey key{Problem{spec, {{"rows", 1}, {"cols", 1}}}, interface_.hash(), device_.fingerprint()};
     const Store& store = cache_.store();
@@ -69,7 +71,7 @@ class SparesTest : public ::testing::Test {
     return choose_spares(store, interface_, spec, device_, MeasureMode::cold, space,
                          store.failed_configs(key, MeasureMode::cold),
                          range.empty() ? store.tuned_shapes(key, MeasureMode::cold) : range,
-                         {.helpful = most, .filled = most, .covering = kMostCovering});
+                         {.helpful = most, .filled = filled.value_or(most), .covering = kMostCovering});
   }
 
   static std::vector<std::string> texts(const std::vector<Spare>& spares) {
@@ -160,9 +162,9 @@ TEST_F(SparesTest, that_hardly_help_are_left_out) {
   const std::vector<std::string> configs{"wide{num_warps=8,vec=1,static_dims=0}",
                                          "wide{num_warps=4,vec=1,static_dims=0}"};
   learn(7, configs, {}, 0.75 * kLeastHelp);
-  EXPECT_THAT(choose(8), IsEmpty());
+  EXPECT_THAT(choose(8, {}, 0), IsEmpty());
   learn(7, configs, {}, 1.25 * kLeastHelp);
-  EXPECT_THAT(texts(choose(8)), ElementsAre("wide{num_warps=8,vec=1,static_dims=0}"));
+  EXPECT_THAT(texts(choose(8, {}, 0)), ElementsAre("wide{num_warps=8,vec=1,static_dims=0}"));
 }
 
 TEST_F(SparesTest, are_of_no_implementation_that_is_gone) {
