@@ -69,9 +69,12 @@ def measure(name, launcher, rounds, stream):
     for graph in graphs.values():
         graph.free()
     dims = {"b": b, "hq": HEADS, "hkv": HEADS, "sq": s, "sk": s, "d": d, "dv": d}
-    return {"cell": name, "ns": {each: statistics.median(ns) for each, ns in times.items()},
+    matched = {each: op.match(**dims) for each, op in ops.items()}
+    return {"cell": name, "op": "attention_bwd", "part": "deterministic", "d": d, "b": b, "s": s, "causal": causal,
+            "ns": {each: statistics.median(ns) for each, ns in times.items()},
             "ratio": statistics.median(yes / no for yes, no in zip(times["yes"], times["no"])), "same": same,
-            "apart": apart, "served": {each: op.match(**dims).config for each, op in ops.items()}}
+            "apart": apart, "served": {each: match.config for each, match in matched.items()},
+            "fit": {each: match.fit for each, match in matched.items()}}
 
 
 def line_of(result):
@@ -82,4 +85,4 @@ def line_of(result):
 
 if __name__ == "__main__":
     sys.exit(served_cells.run(sys.argv[1:], __file__, __doc__, {name: name for name in CELLS}, problems, measure,
-                              line_of))
+                              line_of, has_page=True))

@@ -15,6 +15,7 @@ TITLES = {"rows": "Row and elementwise ops beside their peers",
           "gemm": "Matrix products beside their peers",
           "drawn": "Matrix products of drawn shapes beside their peers",
           "attention": "Attention beside its peers", "attention_bwd": "Gradients of attention beside their peers",
+          "deterministic": "What the same bits on every launch cost",
           "decode": "Attention of the last token beside its peers",
           "varlen": "Attention of packed sequences beside equally long ones",
           "gradients": "Gradients of row ops beside their peers", "fused": "Fused products beside their peers",
@@ -246,6 +247,26 @@ def attention_page(figures):
             *(part for title, rows in parts.items() for part in (title, table(headings, rows))), *faults_of(cells)]
 
 
+def deterministic_page(figures):
+    cells = figures["cells"]
+    ratios = [cell["ratio"] for cell in cells]
+
+    def served(cell, each):
+        fit = cell["fit"][each]
+        return cell["served"][each].split("{")[0] + f" ({fit})" * (fit != "exact")
+
+    rows = [[cell["d"], "causal" if cell["causal"] == "yes" else "none", f"{cell['b']}×{cell['s']}",
+             *(micros(cell["ns"][each]) for each in ("yes", "no")), f"{cell['ratio']:.3f}",
+             "yes" if cell["same"] else "NO", f"{cell['apart']:.1e}", served(cell, "yes"), served(cell, "no")]
+            for cell in cells]
+    return [f"`attention_bwd` with `deterministic=yes` takes {geometric_mean(ratios):.3f} times as long as without it "
+            f"in the geometric mean of {len(ratios)} cells, at most {max(ratios):.3f}.",
+            "16 heads, bf16; both are timed in turns, cold. Two launches with it are compared bit by bit; *apart* is "
+            "how far its gradients are norm-wise from those without it.",
+            table(["d", "mask", "batch × tokens", "with, µs", "without", "with / without", "same bits", "apart",
+                   "served with", "without"], rows)]
+
+
 def decode_page(figures):
     cells = figures["cells"]
     whole = {(cell["kind"], cell["batch"], cell["heads"], cell["tokens"]): cell["ns"] for cell in cells
@@ -373,7 +394,8 @@ def service_page(figures):
 
 
 PAGES = {"rows": cells_page, "ceilings": ceilings_page, "gemm": cells_page, "drawn": cells_page,
-         "attention": attention_page, "attention_bwd": attention_page, "decode": decode_page, "varlen": varlen_page,
+         "attention": attention_page, "attention_bwd": attention_page, "decode": decode_page,
+         "deterministic": deterministic_page, "varlen": varlen_page,
          "gradients": cells_page, "fused": cells_page, "tuner": tuner_page, "launch": launch_page,
          "untuned": untuned_page, "service": service_page}
 

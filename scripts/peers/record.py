@@ -33,7 +33,7 @@ def find_commit():
 
 
 def part_of(result):
-    return PARTS.get(result["op"], "rows")
+    return result.get("part") or PARTS.get(result["op"], "rows")
 
 
 def shown(script, words):
@@ -111,9 +111,15 @@ def varlen_figures(result):
         "implementation": result["served"]["varlen"].split("{")[0]}
 
 
+def deterministic_figures(result):
+    """Of a result of compare_deterministic.py."""
+    return {name: result[name] for name in ("d", "b", "s", "causal", "ns", "ratio", "same", "apart", "fit", "served")}
+
+
 def figures(results):
     versions = {name: results[0][name] for name in ("torch", "triton", "cuda") if name in results[0]}
-    figures_of = {"decode": decode_figures, "varlen": varlen_figures}.get(part_of(results[0]), cell_figures)
+    figures_of = {"decode": decode_figures, "varlen": varlen_figures,
+                  "deterministic": deterministic_figures}.get(part_of(results[0]), cell_figures)
     return {"versions": versions, "cells": [figures_of(result) for result in results]}
 
 

@@ -35,10 +35,14 @@ DECODE = {"kind": "full", "batch": 64, "heads": "32/8", "tokens": 8192, "page": 
 VARLEN = {"d": 64, "most": 1024, "causal": "yes", "tokens": {"varlen": 33000, "dense": 38000},
           "implementation": "wgmma", "ns": {"varlen": 1e5, "dense": 1e5}, "tflops": {"varlen": 404.0, "dense": 400.0},
           "fit": {"varlen": "exact", "dense": "nearest"}, "error": 0.0021}
+DETERMINISTIC = {"d": 64, "b": 8, "s": 1024, "causal": "yes", "ns": {"yes": 1.1e5, "no": 1e5}, "ratio": 1.1,
+                 "same": True, "apart": 2e-6, "fit": {"yes": "exact", "no": "nearest"},
+                 "served": {"yes": "wgmma{stages=2}", "no": "mma{}"}}
 FIGURES = {
     "attention": {"versions": {"torch": "2.11"}, "cells": [ATTENTION, ATTENTION | {"d": "96", "fit": "nearest"}]},
     "decode": {"versions": {"torch": "2.11"}, "cells": [DECODE, DECODE | {"page": 16, "ns": 505000.0}]},
     "varlen": {"versions": {"torch": "2.11"}, "cells": [VARLEN]},
+    "deterministic": {"versions": {"torch": "2.11"}, "cells": [DETERMINISTIC, DETERMINISTIC | {"same": False}]},
     "rows": {"versions": {"torch": "2.11"}, "cells": [CELL, CELL | {"shape": "4093x1000", "over_fastest": None}]},
     "ceilings": {"versions": {"torch": "2.11"},
                  "cells": [CELL | {"implementation": "onchip", "gb_per_s": 4100.0},
@@ -173,6 +177,16 @@ class Pages(unittest.TestCase):
             text = (folder / "varlen.md").read_text(encoding="utf-8")
         self.assertIn("1.010 of its rate in the geometric mean of 1 cells, least 1.010.", text.replace("\n", " "))
         self.assertIn("| 64 | causal | 1 to 1024 | 404 | 400 | 1.010 | wgmma (dense nearest) | 2.1e-03 |", text)
+
+    def test_of_deterministic_gradients_have_their_price_and_whether_the_bits_were_the_same(self):
+        with written("deterministic") as (folder, readme):
+            benchmark_pages.write(folder, readme, False)
+            text = (folder / "deterministic.md").read_text(encoding="utf-8")
+        self.assertIn("takes 1.100 times as long as without it in the geometric mean of 2 cells, at most 1.100.",
+                      text.replace("\n", " "))
+        row = "| 64 | causal | 8×1024 | 110.0 | 100.0 | 1.100 | {} | 2.0e-06 | wgmma | mma (nearest) |"
+        self.assertIn(row.format("yes"), text)
+        self.assertIn(row.format("NO"), text)
 
     def test_of_fused_products_have_the_product_without_more_beside(self):
         cell = {**CELL, "op": "gemm_dropout", "tflops": 700.0, "over_product": 1.02, "product_fit": "nearest"}
@@ -394,8 +408,8 @@ class Measuring(unittest.TestCase):
                                                            ["bias=no", "act=none", "residual=yes"]])
         self.assertIn("m=8192 n=4096 k=4096", swept[1], "norms add one")
 
-    def test_of_decode_and_of_packed_sequences_keep_what_their_scripts_wrote(self):
-        for part in ("decode", "varlen"):
+    def test_that_a_script_writes_itself_are_kept_as_they_are(self):
+        for part in ("decode", "deterministic", "varlen"):
             def answer(words, real, part=part):
                 if f"compare_{part}.py" in words[0]:
                     pathlib.Path(real[real.index("--json") + 1]).write_text(json.dumps({"figures": FIGURES[part]}))

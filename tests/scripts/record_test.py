@@ -70,6 +70,15 @@ class Record(unittest.TestCase):
         self.assertEqual((made["part"], cell["tflops"], cell["implementation"]), ("varlen", both, "wgmma"))
         self.assertEqual(cell["fit"], {"varlen": "exact", "dense": "nearest"})
 
+    def test_of_deterministic_gradients_stands_apart_from_that_of_the_gradients(self):
+        made = record.make([FACTS | {
+            "cell": "d64-b8-s1024-causal", "op": "attention_bwd", "part": "deterministic", "d": 64, "b": 8, "s": 1024,
+            "causal": "yes", "ns": {"yes": 2.0, "no": 1.0}, "ratio": 2.0, "same": True, "apart": 0.0,
+            "served": {"yes": "wgmma{}", "no": "mma{}"}, "fit": {"yes": "exact", "no": "exact"}, "commit": "c",
+            "gpu": "H200"}])
+        cell = made["figures"]["cells"][0]
+        self.assertEqual((made["part"], cell["ratio"], cell["same"]), ("deterministic", 2.0, True))
+
     def test_shows_a_command_without_paths_of_the_machine(self):
         self.assertEqual(record.shown("/opt/scripts/compare_peers.py", [
             "--cache", "/tmp/x/winners.db", "--commit", "abc", "--json", "/tmp/out.json", "--only", "d64"]),
