@@ -341,7 +341,7 @@ class GpuGradients : public OnTensors {
   GpuGradients() : OnTensors({}, "attention_bwd") {}
 };
 
-TEST_F(GpuGradients, of_queries_have_the_same_bits_on_every_launch_where_that_is_asked_for) {
+TEST_F(GpuGradients, have_the_same_bits_on_every_launch_where_that_is_asked_for) {
   constexpr std::size_t kHeads = 8, kTokens = 2048, kHead = 128;
   const Problem problem = parse_problem(fmt::format("attention_bwd[dtype=bf16,causal=no,deterministic=yes]"
                                                     "{{b=1,hq={},hkv={},sq={},sk={},d={},dv={}}}",
@@ -364,8 +364,12 @@ TEST_F(GpuGradients, of_queries_have_the_same_bits_on_every_launch_where_that_is
   const std::vector<Candidate> legal = candidates(problem);
   ASSERT_FALSE(legal.empty());
   for (const Candidate& candidate : {legal.front(), legal.back()}) {
-    const std::vector<Tensor> dq = run(candidate, problem, content_of, "dq", 5);
-    for (const Tensor& each : dq) EXPECT_TRUE(std::ranges::equal(each, dq.front())) << candidate.config.text();
+    for (const std::string_view output : {"dq", "dk", "dv"}) {
+      const std::vector<Tensor> made = run(candidate, problem, content_of, output, 5);
+      for (const Tensor& each : made) {
+        EXPECT_TRUE(std::ranges::equal(each, made.front())) << output << " of " << candidate.config.text();
+      }
+    }
   }
 }
 
