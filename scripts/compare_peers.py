@@ -5,8 +5,8 @@ in one process, on the same random tensors, with cold caches. Checks the results
 matrix products, and their peers are torch (cuBLAS), cuBLASLt's epilogues, torch.compile, Triton and QuACK. With --op
 attention, or attention_bwd, attention or its gradients, and the peers are cuDNN and FlashAttention 2, both through
 torch, FlashAttention 4 and, forward, Triton. With --op gemm_dropout, gemm_gated, gemm_add_rmsnorm, gemm_add_layernorm
-or mlp what is a product and more, and the peers are torch (eager and compiled), QuACK, and the chain of our own ops
-(unfused), which the cache should have, too.
+or mlp what is a product and more, and the peers are torch (eager and compiled), Triton, QuACK, and the chain of our own
+ops (unfused), which the cache should have, too.
 
 A peer that has the op and gives no right time, be it that its package is not installed, leaves the cell without a
 verdict: nothing is said to beat it. --peers names those that are asked for.

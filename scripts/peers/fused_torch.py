@@ -2,6 +2,7 @@
 """The ops that are a product and more by others: in torch as a user writes them, by QuACK, as the chain of our own ops
 that they take the place of, and in float64. Weights are laid out for each before anything is timed."""
 import ctypes
+import importlib
 
 import torch
 import torch.nn.functional as F
@@ -64,7 +65,26 @@ def prepare(cell, inputs):
     return list(inputs.values())
 
 
+def _quack_norm(cell, sets):
+    """Its product with the residual, then its norm: its `gemm_rms` leaves y undivided. Its layernorm takes weight and
+    bias in f32 alone."""
+    from quack import gemm_interface
+    norms = importlib.import_module("quack.rmsnorm")  # `quack` has a function of that name, too
+    eps = SCALARS["eps"]
+    wide = [[inputs[name].float() for name in ("weight", "norm_bias") if name in inputs] for inputs in sets.inputs]
+
+    def normed(i):
+        inputs = sets.inputs[i]
+        s = gemm_interface.gemm_add(inputs["a"], inputs["b"].T, inputs["residual"])
+        if cell.op == "gemm_add_layernorm":
+            return s, norms.layernorm_fwd(s, *wide[i], eps=eps)
+        return s, norms.rmsnorm_fwd(s, inputs["weight"], eps=eps)[0]
+    return normed
+
+
 def quack(cell, sets):
+    if cell.op.startswith("gemm_add_"):
+        return _quack_norm(cell, sets)
     from quack import gemm_interface
     names = {"silu": "swiglu", "gelu": "geglu", "relu": "reglu"}
     weights = [interleaved(cell, inputs) if is_gated(cell) else packed(cell, inputs) for inputs in sets.inputs]

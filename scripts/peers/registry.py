@@ -73,6 +73,8 @@ def _quack_has(cell):
     if cell.op == "gemm_gated":
         # Of its output the row itself must be vectors, be it the only one.
         return cell.dims[1] * ELEMENT_BYTES[cell.dtype] % 16 == 0 and _has_pitches_for_quack(cell)
+    if cell.op in ("gemm_add_rmsnorm", "gemm_add_layernorm"):
+        return cell["bias"] == "no" and _has_pitches_for_quack(cell)
     if _is_fused(cell):
         return (cell.op == "mlp" and (cell["gated"] == "yes" or cell["act"] in QUACK_ACTS)
                 and _has_pitches_for_quack(cell))
@@ -87,12 +89,19 @@ def _quack_has(cell):
             and (attributes["residual"] == "no" or attributes["act"] == "none") and _has_pitches_for_quack(cell))
 
 
+def _triton_has(cell):
+    if cell.op in ("gemm_gated", "mlp"):
+        plain = {"bias": "no", "store": "no", "weights": "packed"}
+        return all(plain.get(name, value) == value for name, value in cell.attributes)
+    # Of the way back torch.compile makes Triton kernels; there are no others here.
+    return cell.op not in {*BACKWARD, "attention_bwd"}
+
+
 PEERS = {peer.name: peer for peer in (
     Peer("eager", "eager", _torch_has),
     Peer("cublaslt", "cuBLASLt", _cublaslt_has),
     Peer("compile", "compile", _torch_has),
-    # Of the way back torch.compile makes Triton kernels; there are no others here.
-    Peer("triton", "Triton", lambda cell: cell.op not in {*BACKWARD, "attention_bwd"} and not _is_fused(cell)),
+    Peer("triton", "Triton", _triton_has),
     Peer("liger", "Liger", _liger_has),
     Peer("quack", "QuACK", _quack_has),
     Peer("cudnn", "cuDNN", _is_attention),

@@ -17,13 +17,13 @@ FLAT_TILES = [(32, 128, 4, 4), (32, 128, 6, 4), (32, 256, 3, 4), (64, 64, 5, 4),
               (64, 256, 3, 4), (128, 64, 4, 4), (128, 128, 3, 4), (128, 128, 4, 8), (256, 64, 4, 4), (256, 64, 4, 8)]
 
 
-def tiles_of(cell):
-    """As in TILES, for the type of the cell: tiles of as many bytes."""
+def tiles_of(m, dtype):
+    """As in TILES, for m rows of a type: tiles of as many bytes."""
     tiles = TILES
-    if cell.m <= FEW_ROWS:
-        block_m = max(16, triton.next_power_of_2(cell.m))
+    if m <= FEW_ROWS:
+        block_m = max(16, triton.next_power_of_2(m))
         tiles = [(block_m, *tile) for tile in FLAT_TILES]
-    shrink = 2 if cell.dtype == "f32" else 1
+    shrink = 2 if dtype == "f32" else 1
     return [(block_m, block_n, block_k // shrink, stages, warps) for block_m, block_n, block_k, stages, warps in tiles]
 
 
@@ -34,10 +34,8 @@ def strides_of(cell):
 
 
 @triton.jit
-def matmul(a, b, bias, residual, c, m, n, k, stride_am, stride_ak, stride_bk, stride_bn, BIAS: tl.constexpr,
-           ACT: tl.constexpr, RESIDUAL: tl.constexpr, PRECISION: tl.constexpr, BLOCK_M: tl.constexpr,
-           BLOCK_N: tl.constexpr,
-           BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr):
+def tile_of(m, n, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, GROUP_M: tl.constexpr):
+    """Rows and columns of this program."""
     program = tl.program_id(0)
     tiles_m = tl.cdiv(m, BLOCK_M)
     tiles_n = tl.cdiv(n, BLOCK_N)
@@ -46,8 +44,14 @@ def matmul(a, b, bias, residual, c, m, n, k, stride_am, stride_ak, stride_bk, st
     rows_of_group = min(tiles_m - first_m, GROUP_M)
     tile_m = first_m + (program % in_group) % rows_of_group
     tile_n = (program % in_group) // rows_of_group
-    row = tile_m * BLOCK_M + tl.arange(0, BLOCK_M)
-    column = tile_n * BLOCK_N + tl.arange(0, BLOCK_N)
+    return tile_m * BLOCK_M + tl.arange(0, BLOCK_M), tile_n * BLOCK_N + tl.arange(0, BLOCK_N)
+
+
+@triton.jit
+def matmul(a, b, bias, residual, c, m, n, k, stride_am, stride_ak, stride_bk, stride_bn, p, seed, BIAS: tl.constexpr,
+           ACT: tl.constexpr, DROP: tl.constexpr, RESIDUAL: tl.constexpr, PRECISION: tl.constexpr,
+           BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr):
+    row, column = tile_of(m, n, BLOCK_M, BLOCK_N, GROUP_M)
     at_k = tl.arange(0, BLOCK_K)
     a_at = a + (row % m)[:, None] * stride_am + at_k[None, :] * stride_ak
     b_at = b + at_k[:, None] * stride_bk + (column % n)[None, :] * stride_bn
@@ -63,6 +67,29 @@ def matmul(a, b, bias, residual, c, m, n, k, stride_am, stride_ak, stride_bk, st
     sums = act_of(sums, ACT)
     at = row[:, None] * n + column[None, :]
     inside = (row[:, None] < m) & (column[None, :] < n)
+    if DROP:
+        sums = tl.where(tl.rand(seed, at) > p, sums / (1 - p), 0.0)
     if RESIDUAL:
         sums += tl.load(residual + at, mask=inside, other=0.0).to(tl.float32)
     tl.store(c + at, sums.to(c.dtype.element_ty), mask=inside)
+
+
+@triton.jit
+def gated(a, gate, up, y, m, n, k, ACT: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr,
+          BLOCK_K: tl.constexpr, GROUP_M: tl.constexpr):
+    """Both products of a tile of y; weights as a Linear layer has them."""
+    row, column = tile_of(m, n, BLOCK_M, BLOCK_N, GROUP_M)
+    at_k = tl.arange(0, BLOCK_K)
+    a_at = a + (row % m)[:, None] * k + at_k[None, :]
+    b_at = at_k[:, None] + (column % n)[None, :] * k
+    gates = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    ups = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
+    for step in range(0, tl.cdiv(k, BLOCK_K)):
+        inside = at_k < k - step * BLOCK_K
+        left = tl.load(a_at, mask=inside[None, :], other=0.0)
+        gates = tl.dot(left, tl.load(gate + b_at, mask=inside[:, None], other=0.0), gates)
+        ups = tl.dot(left, tl.load(up + b_at, mask=inside[:, None], other=0.0), ups)
+        a_at += BLOCK_K
+        b_at += BLOCK_K
+    inside = (row[:, None] < m) & (column[None, :] < n)
+    tl.store(y + row[:, None] * n + column[None, :], (act_of(gates, ACT) * ups).to(y.dtype.element_ty), mask=inside)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Triton peer of a cell: its candidates, each a kernel with a block size and a number of warps. The fastest of
-them, found by the method by which it is timed afterwards, is the peer."""
+"""The Triton peer of a cell: its candidates, each a kernel with a block size and a number of warps, or several such
+kernels one after the other. The fastest of them, found by the method by which it is timed afterwards, is the peer."""
 import dataclasses
+import functools
 import typing
 
 from . import triton_attention as attention
@@ -9,6 +10,7 @@ from . import triton_flat as flat
 from . import triton_gemm as gemm
 from . import triton_rows as rows
 from .cells import NORMS, SCALARS
+from .fused_cells import DIMS as FUSED
 
 # A row in one block beyond this many elements a thread takes minutes to compile and spills anyway.
 MOST_IN_A_THREAD = 256
@@ -37,6 +39,27 @@ class Candidate:
 
     def compile(self, inputs, outputs):
         self.kernel.warmup(*self.arguments(inputs, outputs), grid=self.grid, **dict(self.meta))
+
+
+@dataclasses.dataclass(frozen=True)
+class Chain:
+    steps: tuple  # candidates
+
+    @property
+    def name(self):
+        return "+".join(step.name for step in self.steps)
+
+    @property
+    def is_dear(self):
+        return any(step.is_dear for step in self.steps)
+
+    def launch(self, inputs, outputs):
+        for step in self.steps:
+            step.launch(inputs, outputs)
+
+    def compile(self, inputs, outputs):
+        for step in self.steps:
+            step.compile(inputs, outputs)
 
 
 def power_of_two_from(n):
@@ -117,21 +140,96 @@ def _elementwise_candidates(cell):
                 yield candidate
 
 
-def _gemm_candidates(cell):
-    constants = (("BIAS", cell["bias"] == "yes"), ("ACT", cell["act"]), ("RESIDUAL", cell["residual"] == "yes"),
-                 ("PRECISION", cell["math"] if cell.dtype == "f32" else "tf32"), ("GROUP_M", gemm.GROUP_M))
-    numbers = (*cell.dims, *gemm.strides_of(cell))
+def _tiled(kernel, m, n, tile, constants, arguments):
+    """A kernel of products, a tile of m × n a program."""
+    block_m, block_n, block_k, stages, warps = tile
+    meta = (("GROUP_M", gemm.GROUP_M), ("BLOCK_M", block_m), ("BLOCK_N", block_n), ("BLOCK_K", block_k),
+            ("num_stages", stages), ("num_warps", warps))
+    return Candidate(kernel, (-(-m // block_m) * -(-n // block_n), 1, 1), constants + meta, arguments)
+
+
+def _product(dims, strides, tile, tensors_of, **epilogue):
+    """`tensors_of` inputs and outputs: a, b, bias, residual, c; of the bias and the residual any tensor where the
+    epilogue has none."""
+    plain = {"BIAS": False, "ACT": "none", "DROP": False, "RESIDUAL": False, "PRECISION": "tf32"}
 
     def arguments(inputs, outputs):
-        # What the constants leave unused is some tensor.
-        a = inputs["a"]
-        return (a, inputs["b"], inputs.get("bias", a), inputs.get("residual", a), outputs["c"], *numbers)
+        return *tensors_of(inputs, outputs), *dims, *strides, SCALARS["p"], SCALARS["seed"] & 0x7FFFFFFF
+    return _tiled(gemm.matmul, *dims[:2], tile, tuple({**plain, **epilogue}.items()), arguments)
 
-    for block_m, block_n, block_k, stages, warps in gemm.tiles_of(cell):
-        grid = (-(-cell.m // block_m) * -(-cell.n // block_n), 1, 1)
-        meta = (("BLOCK_M", block_m), ("BLOCK_N", block_n), ("BLOCK_K", block_k), ("num_stages", stages),
-                ("num_warps", warps))
-        yield Candidate(gemm.matmul, grid, constants + meta, arguments)
+
+def _with_epilogue(cell, strides, tile, out, **epilogue):
+    """The product a · b with this cell's bias and residual."""
+    def tensors_of(inputs, outputs):
+        a = inputs["a"]
+        return a, inputs["b"], inputs.get("bias", a), inputs.get("residual", a), outputs[out]
+    return _product(cell.dims, strides, tile, tensors_of, BIAS=cell["bias"] == "yes", **epilogue)
+
+
+def _gemm_candidates(cell):
+    for tile in gemm.tiles_of(cell.m, cell.dtype):
+        yield _with_epilogue(cell, gemm.strides_of(cell), tile, "c", ACT=cell["act"],
+                             RESIDUAL=cell["residual"] == "yes",
+                             PRECISION=cell["math"] if cell.dtype == "f32" else "tf32")
+
+
+def _gated(dims, tile, act, tensors_of):
+    """`tensors_of` inputs and outputs: a, the weights of gates and of ups, y."""
+    block_m, block_n, *others = tile
+    return _tiled(gemm.gated, *dims[:2], (block_m, block_n // 2, *others), (("ACT", act),),
+                  lambda inputs, outputs: (*tensors_of(inputs, outputs), *dims))
+
+
+def _normed(cell):
+    """The norm of s, after a product."""
+    m, n, _ = cell.dims
+    constants = (("ADD", False), ("STORE", False), ("LAYER", cell.op == "gemm_add_layernorm"), ("SILU", False),
+                 ("BLOCK", power_of_two_from(n)), ("num_warps", 4 if n <= 2048 else 8))
+
+    def arguments(inputs, outputs):
+        s = outputs["s"]
+        return s, s, inputs["weight"], inputs.get("norm_bias", s), s, outputs["y"], n, SCALARS["eps"]
+    return Candidate(rows.norm_block, (m, 1, 1), constants, arguments)
+
+
+@functools.lru_cache(maxsize=1)
+def _scratch(rows, columns, dtype):
+    import torch
+
+    from .torch_ops import DTYPES
+    return torch.empty(rows, columns, dtype=DTYPES[dtype], device="cuda")
+
+
+def _mlp(cell, tile):
+    m, d, hidden, d_out = cell.dims
+
+    def h():
+        return _scratch(m, hidden, cell.dtype)
+    if cell["gated"] == "yes":
+        up = _gated((m, hidden, d), tile, cell["act"], lambda i, _: (i["x"], i["w_gate"], i["w_up"], h()))
+    else:
+        up = _product((m, hidden, d), (d, 1, 1, d), tile, lambda i, _: (i["x"], i["w_up"], h(), h(), h()),
+                      ACT=cell["act"])
+    return up, _product((m, d_out, hidden), (hidden, 1, 1, hidden), tile,
+                        lambda i, o: (h(), i["w_down"], h(), h(), o["y"]))
+
+
+def _fused_steps(cell, tile):
+    if cell.op == "mlp":
+        return _mlp(cell, tile)
+    _, n, k = cell.dims
+    if cell.op == "gemm_gated":
+        return (_gated(cell.dims, tile, cell["act"], lambda i, o: (i["a"], i["w"][:n], i["w"][n:], o["y"])),)
+    strides = k, 1, 1, k
+    if cell.op == "gemm_dropout":
+        return (_with_epilogue(cell, strides, tile, "c", ACT=cell["act"], DROP=True,
+                               RESIDUAL=cell["residual"] == "yes"),)
+    return _with_epilogue(cell, strides, tile, "s", RESIDUAL=True), _normed(cell)
+
+
+def _fused_candidates(cell):
+    for tile in gemm.tiles_of(cell.dims[0], cell.dtype):
+        yield Chain(_fused_steps(cell, tile))
 
 
 def _attention_candidates(cell):
@@ -153,4 +251,6 @@ def candidates(cell):
         return list(_attention_candidates(cell))
     if cell.op == "gemm":
         return list(_gemm_candidates(cell))
+    if cell.op in FUSED:
+        return list(_fused_candidates(cell))
     return list(_row_candidates(cell) if cell.op == "softmax" or cell.op in NORMS else _elementwise_candidates(cell))

@@ -50,13 +50,18 @@ class FusedCells(unittest.TestCase):
         self.assertEqual(mlp.call_dims, (2, 3, 4, 5))
         self.assertEqual((mlp.bytes, mlp.flops), (2 * (6 + 24 + 20 + 10), 2 * 2 * 4 * (2 * 3 + 5)))
 
-    def test_are_compared_with_torch_our_own_chain_and_quack_where_it_has_them(self):
+    def test_are_compared_with_torch_triton_our_own_chain_and_quack_where_it_has_them(self):
         def peers(op):
             return registry.expected(cells(op)[0], list(registry.PEERS))
-        for op in ("gemm_dropout", "gemm_add_rmsnorm", "gemm_add_layernorm"):
-            self.assertEqual(peers(op), ["eager", "compile", "unfused"])
-        for op in ("gemm_gated", "mlp"):
-            self.assertEqual(peers(op), ["eager", "compile", "quack", "unfused"])
+        self.assertEqual(peers("gemm_dropout"), ["eager", "compile", "triton", "unfused"])
+        for op in ("gemm_gated", "gemm_add_rmsnorm", "gemm_add_layernorm", "mlp"):
+            self.assertEqual(peers(op), ["eager", "compile", "triton", "quack", "unfused"])
+
+    def test_have_no_triton_where_weights_are_not_packed_or_a_bias_is_added(self):
+        plain = {"weights": "packed", "act": "silu", "bias": "no", "store": "no"}
+        for other in ({}, {"weights": "split"}, {"bias": "yes"}, {"store": "yes"}):
+            cell = fused_cells.FusedCell("gemm_gated", tuple((plain | other).items()), "bf16", (16, 64, 64))
+            self.assertEqual("triton" in registry.expected(cell, ["triton"]), not other, other)
 
 
 if __name__ == "__main__":

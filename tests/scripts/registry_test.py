@@ -90,6 +90,10 @@ class Expected(unittest.TestCase):
                                ("mlp", "3x64x64x64", True), ("mlp", "3x68x64x64", False),
                                ("mlp", "3x64x68x64", False), ("mlp", "3x64x64x68", False)):
             self.assertEqual(takes(op, shape), has, (op, shape))
+        normed = {shape: fused_cells.BY_OP["gemm_add_rmsnorm"].make_cells(shapes=[shape])[0]
+                  for shape in ("3x64x64", "3x68x64")}
+        self.assertEqual({shape: "quack" in peers_of(cell) for shape, cell in normed.items()},
+                         {"3x64x64": True, "3x68x64": False})
 
     def test_of_attention_are_its_kernels_and_no_eager_torch(self):
         cell = attention_cells.make_cells(sets=["heads"])[0]
