@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Times attention_decode and attention_paged beside torch's cuDNN and FlashAttention 2: alternately in one process, on
-the same random tensors, with cold caches, in CUDA graphs. Compares each result with float64. Peers take tensors of
-sequences that are equally long; of other lengths, and of pages, our own times stand alone.
+"""Times attention_decode and attention_paged beside FlashInfer, FlashAttention 4, and torch's cuDNN and FlashAttention
+2: alternately in one process, on the same random tensors, with cold caches, in CUDA graphs. Compares each result with
+float64. torch's two take only sequences that are equally long, in one piece. FlashInfer is the fastest of its kernels
+in each cell; keys in one piece are pages in order for it. A plan is made before, and is not timed.
 
     scripts/compare_decode.py --cache winners.db --out decode.json               all cells
     scripts/compare_decode.py --cache winners.db --only 'b64'                     those whose name has that
@@ -62,14 +63,6 @@ def lengths_of(cell):
     return [1 + n * 7919 * 31 % 65537 * cell.s // 65537 for n in range(1, cell.b + 1)]
 
 
-def through_torch(backend, q, k, v):
-    import torch.nn.functional as F
-    from torch.nn.attention import SDPBackend, sdpa_kernel
-    with sdpa_kernel(getattr(SDPBackend, backend)):
-        return F.scaled_dot_product_attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2),
-                                              enable_gqa=q.shape[2] != k.shape[2])
-
-
 def error_of(o, q, k, v, length):
     """Norm-wise, of one sequence, against float64."""
     import torch
@@ -83,7 +76,7 @@ def error_of(o, q, k, v, length):
 def measure(cell, launcher, rounds, stream):
     import torch
 
-    from peers import statistics, timing
+    from peers import decode_peers, statistics, timing
 
     def random(*shape):
         return torch.randn(*shape, device="cuda", dtype=torch.bfloat16)
@@ -98,7 +91,7 @@ def measure(cell, launcher, rounds, stream):
     on_device = torch.tensor(lengths, dtype=torch.int32, device="cuda")
     op = launcher.op(cell.op, dtype="bf16")
     scale = 1 / math.sqrt(COLUMNS)
-    launches = {}
+    tensors = decode_peers.Tensors(q, k, v, lengths, on_device, scale)
     if cell.page:
         pages = cell.s // cell.page
         tables = [torch.randperm(cell.b * pages, device="cuda") for _ in range(count)]
@@ -109,29 +102,42 @@ def measure(cell, launcher, rounds, stream):
 
         k_pool, v_pool = ([pooled(*each) for each in zip(of, tables)] for of in (k, v))
         tables = [table.to(torch.int32).view(cell.b, pages) for table in tables]
-        launches["tilewright"] = lambda i: op(q[i], k_pool[i], v_pool[i], tables[i], on_device, o[i], scale)
-    else:
-        launches["tilewright"] = lambda i: op(q[i], k[i], v[i], on_device, o[i], scale)
-    if cell.kind == "full" and not cell.page:
-        launches["cudnn"] = lambda i: through_torch("CUDNN_ATTENTION", q[i], k[i], v[i])
-        launches["flash2"] = lambda i: through_torch("FLASH_ATTENTION", q[i], k[i], v[i])
+        tensors = decode_peers.Tensors(q, k_pool, v_pool, lengths, on_device, scale, tables)
 
-    # What launches read was made on another stream.
-    torch.cuda.synchronize()
+    def tilewright(i):
+        if cell.page:
+            op(q[i], k_pool[i], v_pool[i], tables[i], on_device, o[i], scale)
+        else:
+            op(q[i], k[i], v[i], on_device, o[i], scale)
+        return o[i]
+
+    def flashinfer():
+        result["flashinfer"], launch = decode_peers.flashinfer(tensors, stream)
+        return launch
+
+    makers = {"tilewright": lambda: tilewright}
+    if tensors.whole:
+        makers["cudnn"] = lambda: decode_peers.through_torch("CUDNN_ATTENTION", tensors)
+        makers["flash2"] = lambda: decode_peers.through_torch("FLASH_ATTENTION", tensors)
+    makers |= {"flash4": lambda: decode_peers.flash4(tensors), "flashinfer": flashinfer}
+
     match = op.match(**cell.dims)
     result = {"cell": cell.name, "op": cell.op, "kind": cell.kind, "batch": cell.b, "heads": f"{cell.hq}/{cell.hkv}",
               "tokens": cell.s, "page": cell.page, "bytes": moved, "served": match.config, "fit": match.fit,
               "skipped": {}, "errors": {}}
-    graphs = {}
-    for arm, launch in launches.items():
+    # A graph reads what its launch holds.
+    launches, graphs = {}, {}
+    for arm, make in makers.items():
         try:
+            launches[arm] = make()
+            # What launches read was made on another stream.
+            torch.cuda.synchronize()
             with torch.cuda.stream(stream):
-                output = launch(0)
+                output = launches[arm](0)
             stream.synchronize()
-            output = o[0] if arm == "tilewright" else output.transpose(1, 2)
             result["errors"][arm] = max(error_of(output[n], q[0][n], k[0][n], v[0][n], lengths[n])
                                         for n in {0, cell.b // 2, cell.b - 1})
-            graphs[arm] = timing.prepare(launch, count, stream, 2.0)
+            graphs[arm] = timing.prepare(launches[arm], count, stream, 2.0)
         except Exception as error:  # an arm that does not run means no verdict
             result["skipped"][arm] = f"{type(error).__name__}: {error}"[:300]
     if "tilewright" not in graphs:
@@ -150,6 +156,8 @@ def line_of(result):
     ratios = [each["over_tilewright"]["median"] for arm, each in result["arms"].items() if arm != "tilewright"]
     if ratios:
         words.append(f"fastest peer / ours {min(ratios):.3f}")
+    if "flashinfer" in result:
+        words.append(f"flashinfer by {result['flashinfer']}")
     words += [f"{arm} skipped: {why}" for arm, why in result["skipped"].items()]
     return f"{result['cell']}: {', '.join(words)} [{result['served']}]"
 

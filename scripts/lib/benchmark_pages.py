@@ -23,8 +23,10 @@ TITLES = {"rows": "Row and elementwise ops beside their peers",
           "untuned": "What untuned shapes lose", "service": "How fast the service answers"}
 FACTS = ["commit", "device", "driver", "date", "cores", "brief", "seconds", "commands", "figures"]
 PEERS = {"eager": "eager", "compile": "torch.compile", "cublaslt": "cuBLASLt", "triton": "Triton", "quack": "QuACK",
-         "liger": "Liger", "unfused": "unfused", "cudnn": "cuDNN", "flash2": "FA2", "flash4": "FA4"}
-LONG = {"flash2": "FlashAttention 2", "flash4": "FlashAttention 4"}
+         "liger": "Liger", "unfused": "unfused", "cudnn": "cuDNN", "flash2": "FA2", "flash4": "FA4",
+         "flashinfer": "FlashInfer"}
+LONG = {"flash2": "FlashAttention 2", "flash4": "FlashAttention 4",
+        "flashinfer": "the fastest of its kernels (tensor cores, CUDA cores, XQA)"}
 BEGIN, END = "<!-- scripts/benchmark report makes what follows -->", "<!-- until here -->"
 HEAD_MEANS = {"rows": "row ops", "gemm": "products", "attention": "attention", "attention_bwd": "its gradients",
               "decode": "decoding", "gradients": "gradients of row ops", "fused": "fused products"}
@@ -464,8 +466,8 @@ def index(results):
         "```sh\nscripts/benchmark all --brief     # some cells, a quarter of an hour; without --brief all of them\n"
         "scripts/benchmark report\n```",
         "On another model of GPU than the shipped winners', sweep first, and name your winners by `--cache FILE`. "
-        "`scripts/peers-requirements.txt` says how QuACK, Liger and FlashAttention 4 are brought; cuDNN is torch's. A "
-        "peer that is not there takes no part.",
+        "`scripts/peers-requirements.txt` says how QuACK, Liger, FlashAttention 4 and FlashInfer are brought; cuDNN is "
+        "torch's. A peer that is not there takes no part.",
         "Each part calls the script or the verb that measures it and writes a JSON file with commit, device, driver, "
         "date and commands. `report` makes the pages and the README's table from these files; "
         "`tests/scripts/benchmark_test.py` fails where a page and its JSON differ."]) + "\n"

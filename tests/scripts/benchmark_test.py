@@ -171,6 +171,15 @@ class Pages(unittest.TestCase):
         self.assertIn("| full | 64 | 32/8 | 8192 | 500.0 | 4.30 | split |", text)
         self.assertIn("| full | 64 | 32/8 | 8192 | 505.0 | 4.30 | split | 16 | 1.010 |", text)
 
+    def test_of_decode_name_flashinfer_where_it_took_part(self):
+        beside = {"peers_ns": {"flash4": 1e6, "flashinfer": 550000.0}, "fastest": "flashinfer",
+                  "over_fastest": [1.1, 1.09, 1.11]}
+        text = benchmark_pages.page("decode", {**result("rows"), "part": "decode",
+                                               "figures": {"versions": {}, "cells": [DECODE | beside]}})
+        self.assertIn("| Tilewright, µs | FA4 | FlashInfer | fastest peer |", text)
+        self.assertIn("| full | 64 | 32/8 | 8192 | 500.0 | 1000 | 550.0 | FlashInfer | 1.100 ±0.010 |", text)
+        self.assertIn("FlashInfer is the fastest of its kernels", text.replace("\n", " "))
+
     def test_of_packed_sequences_have_their_rate_beside_that_of_equal_ones(self):
         with written("varlen") as (folder, readme):
             benchmark_pages.write(folder, readme, False)

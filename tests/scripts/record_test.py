@@ -53,11 +53,13 @@ class Record(unittest.TestCase):
 
     def test_of_decode_tells_the_fastest_peer_and_the_error_beside_the_best(self):
         made = record.make([decode_result("full-b1-h32x8-s512", cudnn=1300.0, flash2=1200.0),
-                            decode_result("uniform-b64-h32x8-s8192-p16")])
-        first, second = made["figures"]["cells"]
+                            decode_result("uniform-b64-h32x8-s8192-p16"),
+                            decode_result("long-b64-h32x8-s32768", flash4=2500.0, flashinfer=1100.0)])
+        first, second, third = made["figures"]["cells"]
         self.assertEqual(made["part"], "decode")
         self.assertEqual((first["fastest"], first["over_fastest"][0], first["error_over_best"]), ("flash2", 1.2, 0.8))
         self.assertEqual((second["fastest"], second["page"], second["error_over_best"]), (None, 16, None))
+        self.assertEqual((third["fastest"], list(third["peers_ns"])), ("flashinfer", ["flash4", "flashinfer"]))
 
     def test_of_packed_sequences_has_both_rates_and_what_served_each(self):
         both = {"varlen": 404.0, "dense": 400.0}
