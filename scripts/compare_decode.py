@@ -139,7 +139,7 @@ def measure(cell, launcher, rounds, stream):
                                         for n in {0, cell.b // 2, cell.b - 1})
             graphs[arm] = timing.prepare(launches[arm], count, stream, 2.0)
         except Exception as error:  # an arm that does not run means no verdict
-            result["skipped"][arm] = f"{type(error).__name__}: {error}"[:300]
+            result["skipped"][arm] = f"{type(error).__name__}: {error}"[:600]
     if "tilewright" not in graphs:
         raise RuntimeError(result["skipped"]["tilewright"])
     times = timing._rounds(graphs, rounds, stream)

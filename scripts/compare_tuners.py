@@ -58,8 +58,8 @@ def tune_gemm():
     def grid(meta):
         return (triton.cdiv(size, meta["BLOCK_M"]) * triton.cdiv(size, meta["BLOCK_N"]),)
 
-    return lambda: tuner[grid](a, b, c, c, c, size, size, size, size, 1, 1, size, BIAS=False, ACT="none",
-                               RESIDUAL=False, PRECISION="ieee", GROUP_M=GROUP_M), tuner
+    return lambda: tuner[grid](a, b, c, c, c, size, size, size, size, 1, 1, size, 0.0, 0, BIAS=False, ACT="none",
+                               DROP=False, RESIDUAL=False, PRECISION="ieee", GROUP_M=GROUP_M), tuner
 
 
 def triton_turn(case):

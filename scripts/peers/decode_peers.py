@@ -115,8 +115,9 @@ FLASHINFER = {"tensor cores": lambda of: _wrapper(of, True), "CUDA cores": lambd
 
 
 def flashinfer(of, stream):
-    """The name of the fastest of FlashInfer's kernels, and its launch. A kernel that fails is passed over."""
-    launches = {}
+    """The name of the fastest of FlashInfer's kernels, and its launch. A kernel that fails is passed over; where all do,
+    the error says why."""
+    launches, failed = {}, []
     for name, make in FLASHINFER.items():
         try:
             launch = make(of)
@@ -126,10 +127,10 @@ def flashinfer(of, stream):
                 launch(0)
             stream.synchronize()
         except Exception as error:  # the others may run
-            print(f"    FlashInfer, {name}: {type(error).__name__}: {str(error)[:300]}", flush=True)
+            failed.append(f"{name}: {type(error).__name__}: {str(error)[:150]}")
             continue
         launches[name] = launch
     name = timing.fastest(launches, len(of.q), stream)
     if name is None:
-        raise RuntimeError("no kernel of FlashInfer runs")
+        raise RuntimeError("; ".join(failed) or "no kernel of FlashInfer can be captured")
     return name, launches[name]

@@ -382,6 +382,26 @@ class Measuring(unittest.TestCase):
         self.assertIn("| `softmax` | exported | 6 of 10 | 12.5 | 0.0 | 4.0 | 6.0 | 0 | `fedcba98` |", text)
         self.assertIn("| `gemm` | exported | 10 of 10 | 0.7 | 0.0 | 4.0 | 6.0 | 0 |  |", text)
 
+    def test_of_untuned_shapes_are_of_the_commit_that_every_spec_is_of(self):
+        with written("untuned") as (folder, _), \
+                mock.patch.object(benchmark, "UNTUNED", [["softmax", "pitch=dense"], ["rope"]]):
+            cells = folder / "cells" / "NVIDIA-H200-580.1" / "untuned"
+            cells.mkdir(parents=True)
+            for served, mean in (("exported", 0.5), ("jit", 0.25)):
+                for spec in ("softmax pitch=dense", "rope"):
+                    figures = FIGURES["untuned"]["specs"][0] | {"spec": spec, "served": served, "mean": mean}
+                    (cells / f"{spec[:4]}-{served}.json").write_text(json.dumps({
+                        "commit": "fedcba9876543210", "date": "2026-03-04", "cores": 32, "asked": 10, "seconds": 2.5,
+                        "command": f"tilewright regret {spec} --{served}", "figures": figures}), encoding="utf-8")
+            benchmark.take_judged(folder, folder / "cells")
+            made = json.loads((folder / "untuned.json").read_text(encoding="utf-8"))
+        self.assertEqual({name: made[name] for name in ("commit", "date", "cores", "seconds", "brief", "missing")},
+                         {"commit": "fedcba9876543210", "date": "2026-03-04", "cores": 32, "seconds": 10,
+                          "brief": False, "missing": []})
+        self.assertEqual([(each["spec"], each["mean"]) for each in made["figures"]["specs"]],
+                         [("softmax pitch=dense", 0.5), ("softmax pitch=dense", 0.25), ("rope", 0.5), ("rope", 0.25)])
+        self.assertEqual(len(made["commands"]), 4)
+
     def test_count_the_seconds_of_the_cells_that_a_folder_has(self):
         with tempfile.TemporaryDirectory() as folder, \
                 mock.patch.object(benchmark.report, "load", lambda _: [{"commit": "c0ffee", "seconds": 2.5},
