@@ -127,17 +127,16 @@ def exceptions(cells):
 
 def cells_tables(cells):
     """A table an op and dtype, below its heading."""
-    columns = some({"TFLOP/s": lambda cell: f"{cell['tflops']:.0f}" if "tflops" in cell else "-",
-                    "of ceiling, %": lambda cell: percent(cell.get("share_of_ceiling")),
-                    "ours / its gemm": over_product}, cells)
+    every = {"TFLOP/s": lambda cell: f"{cell['tflops']:.0f}" if "tflops" in cell else "-",
+             "of ceiling, %": lambda cell: percent(cell.get("share_of_ceiling")), "over gemm": over_product}
     parts = [exceptions(cells)]
     for op, dtype in dict.fromkeys((cell["op"], cell["dtype"]) for cell in cells):
         those = [cell for cell in cells if (cell["op"], cell["dtype"]) == (op, dtype)]
-        peers = peers_of(those)
+        peers, columns = peers_of(those), some(every, those)
         rows = [[cell["shape"], ours(cell), *(micros(cell["peers_ns"].get(name)) for name in peers), fastest(cell),
                  over_fastest(cell), *(of(cell) for of in columns.values())] for cell in those]
         parts += [f"## `{op}`, {dtype}", table(["shape", "Tilewright, µs", *(PEERS[name] for name in peers),
-                                                "fastest peer", "ratio", *columns], rows)]
+                                                "fastest", "ratio", *columns], rows)]
     return parts + faults_of(cells)
 
 
@@ -230,7 +229,7 @@ def attention_page(figures):
                 *(f"{cell['errors_over_best'][what]:.3f}" if cell["errors_over_best"][what] else "-"
                   for what in ("rms", "largest"))]
 
-    headings = ["d", "batch × tokens", "heads", "µs", "Tilewright", *(PEERS[name] for name in peers), "fastest peer",
+    headings = ["d", "batch × tokens", "heads", "µs", "Tilewright", *(PEERS[name] for name in peers), "fastest",
                 "ratio", "served", "rms", "largest"]
     parts = {}
     for cell in cells:
@@ -284,7 +283,7 @@ def decode_page(figures):
     def one_table(those):
         peers = peers_of(those)
         columns = some({"page": lambda cell: cell["page"] or "-", "paged / whole": over_whole, "error": error}, those)
-        beside = {"fastest peer": fastest, "ratio": over_fastest} if peers else {}
+        beside = {"fastest": fastest, "ratio": over_fastest} if peers else {}
         rows = [[cell["kind"], cell["batch"], cell["heads"], cell["tokens"], micros(cell["ns"]),
                  *(micros(cell["peers_ns"].get(name)) for name in peers), *(of(cell) for of in beside.values()),
                  f"{cell['gb_per_s'] / 1e3:.2f}", served(cell), *(of(cell) for of in columns.values())]
