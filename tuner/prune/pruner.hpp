@@ -15,8 +15,9 @@ namespace tilewright {
 /// A config is pruned if its bound is more than this multiple of the yardstick's. Chosen so that no recording loses a
 /// config within 1 % of its best (PrunedRecordings).
 inline constexpr double kHopelessBound = 1.3;
-/// The yardstick is the config with the eighth least bound, because some may not compile. With no more configs than
-/// this, none is pruned.
+/// The yardstick is the config with the eighth least bound, because some may not compile. Its bound is that of a block
+/// for each piece of work, although a persistent kernel has fewer blocks: bounds may be too low, a yardstick may not.
+/// With no more configs than this, none is pruned.
 inline constexpr std::size_t kYardstick = 8;
 
 /// A pruner's problem. The pointers must be valid while a pruner is made.
@@ -54,6 +55,7 @@ class Pruner {
     double padding = 1;
     std::vector<PlannedKernel> kernels;
     std::optional<TimeBound> bound;
+    double in_waves_ns = 0;  ///< the bound as a yardstick
   };
   [[nodiscard]] std::optional<std::string> hopeless(const std::optional<TimeBound>& bound) const;
 

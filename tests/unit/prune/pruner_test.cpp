@@ -85,6 +85,19 @@ TEST_F(PrunerTest, leaves_out_nothing_where_the_device_says_too_little) {
   EXPECT_EQ(all.after_compiling(0, {{"k", "_Zk", 16, 0, 0, 0, 0}}), std::nullopt);
 }
 
+TEST_F(PrunerTest, leaves_out_none_because_blocks_of_others_take_pieces_in_turns) {
+  setting_.work = {0, 1e12, false};
+  // 180 pieces need two waves of 132 multiprocessors, in which they are as fast as 90 pieces twice as large.
+  std::vector<Config> configs{config(90, 256)};
+  for (std::size_t i = 0; i < kYardstick; ++i) configs.push_back(config(180, 256 + 32 * static_cast<std::int64_t>(i)));
+  EXPECT_EQ(pruner(configs).before_compiling(0), std::nullopt);
+  recipe_.kernels[0].grid = {Formula::parse("min(blocks, sm_count)")};
+  EXPECT_EQ(pruner(configs).before_compiling(0), std::nullopt);
+  // 132 pieces do not.
+  for (std::size_t i = 1; i < configs.size(); ++i) configs[i].values.at(0).second = 132;
+  EXPECT_TRUE(pruner(configs).before_compiling(0).has_value());
+}
+
 TEST_F(PrunerTest, leaves_out_what_the_compiler_left_few_registers_for) {
   // 8 blocks of 32 threads: with 64 registers each, enough data are in flight; with 16, too few.
   const Pruner all = among(config(132 * 4, 32));
