@@ -192,6 +192,7 @@ TEST_F(ProgressTest, is_one_event_a_line_for_programs_each_of_them_documented) {
   ASSERT_EQ(last.count("sweep_done"), 1U) << outcome.err;
   EXPECT_EQ(last["sweep_done"]["outcome"], "done");
   EXPECT_EQ(last["sweep_done"]["problems"], 1);
+  EXPECT_GT(last["sweep_done"]["seconds"], 0);
   EXPECT_GT(last["sweep_done"]["measured"], 0);
   EXPECT_GT(last["sweep_done"]["wall_ms"], 0);
 }

@@ -121,7 +121,7 @@ void Progress::sweep_done(const SweepSummary& summary, const std::filesystem::pa
   for (const std::string& failure : summary.base_failures) warn(failure);
   for (const auto& [status, number] : summary.failures) failures_[status] += number;
   if (quiet_ || !json_) return;
-  nlohmann::ordered_json told{{"event", "sweep_done"}};
+  nlohmann::ordered_json told = event("sweep_done", "");
   for (const auto& [name, cell] : app::summary_figures(summary)) told[name] = json_of(cell);
   if (!cache.empty()) told["cache"] = cache.string();
   console_.log(told);
