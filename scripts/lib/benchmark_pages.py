@@ -3,6 +3,7 @@
 Nothing on them is typed: the same files give the same text."""
 import json
 import pathlib
+import re
 import shlex
 import sys
 import textwrap
@@ -11,7 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from peers.statistics import geometric_mean, losses_in_short, median  # noqa: E402
 
 TITLES = {"rows": "Row and elementwise ops beside their peers",
-          "ceilings": "Row and elementwise ops beside the memory's ceiling",
+          "ceilings": "Row and elementwise ops beside their ceiling",
           "gemm": "Matrix products beside their peers",
           "drawn": "Matrix products of drawn shapes beside their peers",
           "attention": "Attention beside its peers", "attention_bwd": "Gradients of attention beside their peers",
@@ -96,6 +97,12 @@ def over_product(cell):
     return f"{cell['over_product']:.3f}" + f" ({fit})" * (fit != "exact")
 
 
+def peer_time(cell, name):
+    """In brackets if the peer is wrong."""
+    text = micros(cell["peers_ns"].get(name))
+    return f"({text})" if name in cell["no_verdict"] and text != "-" else text
+
+
 def peers_of(cells):
     return [name for name in PEERS if any(name in cell["peers_ns"] for cell in cells)]
 
@@ -122,7 +129,8 @@ def exceptions(cells):
     """A sentence on fit and accuracy."""
     fit = ("All cells are served exactly" if all(cell["fit"] == "exact" for cell in cells) else
            "Cells are served exactly unless our time has another fit in brackets")
-    return fit + ("; accuracy is good but for the cells at the end." if faults_of(cells) else "; accuracy is good.")
+    return (f"{fit}; accuracy is good (an rms error of at most 1.05 times the best peer's)"
+            + " but for the cells at the end" * bool(faults_of(cells)) + ".")
 
 
 def cells_tables(cells):
@@ -133,11 +141,18 @@ def cells_tables(cells):
     for op, dtype in dict.fromkeys((cell["op"], cell["dtype"]) for cell in cells):
         those = [cell for cell in cells if (cell["op"], cell["dtype"]) == (op, dtype)]
         peers, columns = peers_of(those), some(every, those)
-        rows = [[cell["shape"], ours(cell), *(micros(cell["peers_ns"].get(name)) for name in peers), fastest(cell),
+        rows = [[cell["shape"], ours(cell), *(peer_time(cell, name) for name in peers), fastest(cell),
                  over_fastest(cell), *(of(cell) for of in columns.values())] for cell in those]
         parts += [f"## `{op}`, {dtype}", table(["shape", "Tilewright, µs", *(PEERS[name] for name in peers),
                                                 "fastest", "ratio", *columns], rows)]
-    return parts + faults_of(cells)
+    return parts + reasons_of(cells) + faults_of(cells)
+
+
+def reasons_of(cells):
+    """Why cells have no verdict, a line each."""
+    lines = [f"- `{cell['op']}` {cell['shape']} {cell['dtype']}: {PEERS.get(name, name)}: {why[:80]}"
+             for cell in cells for name, why in cell["no_verdict"].items()]
+    return ["\n".join(["No verdict:", *lines])] if lines else []
 
 
 def faults_of(cells):
@@ -159,11 +174,16 @@ def summary(cells):
 def method(figures, more=""):
     versions = ", ".join(f"{name} {version}" for name, version in figures["versions"].items()
                          if isinstance(version, str))
-    names = "".join(f" {PEERS[name]} is {LONG[name]}." for name in peers_of(figures["cells"]) if name in LONG)
+    peers = peers_of(figures["cells"])
+    names = "".join(f" {PEERS[name]} is {LONG[name]}." for name in peers if name in LONG)
+    if "unfused" in peers:
+        more += (" *unfused* is the chain of our own ops. *over gemm* is our time over that of our gemm with the same "
+                 "epilogue but for what the op adds, with its fit unless that is exact.")
     return (f"Times are medians of rounds, in µs. A round times all of a row in turns, cold, on the same random "
             f"tensors ({versions}). The ratio is the fastest peer's time over ours: the median over rounds ± half its "
             "interval. Above 1 Tilewright is faster. A ratio in brackets has no verdict: a peer that should be there "
-            f"is absent or wrong. A peer without a column took no part.{names}{more}")
+            "is absent or wrong; a time in brackets is of a wrong one. A peer without a column gave no time."
+            f"{names}{more}")
 
 
 def cells_page(figures):
@@ -340,7 +360,7 @@ def launch_page(figures):
     rows = [[i, f"{bare:.0f} ns", f"{whole:.0f} ns", f"{ratio:.3f}"] for i, (bare, whole, ratio) in enumerate(runs, 1)]
     opened = [f"`{name}`: {ms:.2f} ms." for name, ms in figures["open_ms"].items()]
     return ["A launch through the C++ layer beside the bare `cuLaunchKernelEx`, in bursts in turns; medians of the "
-            f"bursts of a run. The median of the runs is {median(figures['whole_over_bare']):.3f}.",
+            f"bursts of a run. The median of whole / bare is {median(figures['whole_over_bare']):.3f}.",
             table(["run", "bare", "whole", "whole / bare"], rows), *opened]
 
 
@@ -373,9 +393,10 @@ def untuned_page(figures):
     return [" ".join(means),
             "Shapes are drawn between the tuned ones, those first that share the fewest dims with any of them. Each is "
             "swept, and the config that would serve it is timed beside its winner. The loss is how much slower it is, "
-            "in %: mean, median, 95th percentile and worst. *exported* is served by what an export has, *jit* by a "
-            "launcher that compiles ([untuned.md](../untuned.md)). The table leaves out attributes that are `no` or "
-            "`none`." + (" A row that names a commit is of that one." if "commit" in columns else "") + bounded,
+            "in %: mean, median, 95th percentile and worst; what is faster loses nothing. *wrong* are shapes at which "
+            "what serves fails. *exported* is served by what an export has, *jit* by a launcher that compiles "
+            "([untuned.md](../untuned.md)); `--within` bounds the dims drawn. The table leaves out attributes that are "
+            "`no` or `none`." + (" A row that names a commit is of that one." if "commit" in columns else "") + bounded,
             table(columns, rows), *notes]
 
 
@@ -445,24 +466,31 @@ def page(part, result):
 
 def extent(result):
     """Which of its cells a part has."""
+    if result["part"] == "untuned":
+        return f"{result['figures']['specs'][0]['asked']} shapes a spec" + ", in part" * bool(result.get("missing"))
     return ("few" if result["brief"] else "all") + ", in part" * bool(result.get("missing"))
+
+
+def peers_in_words(result):
+    cells = [cell for cell in result["figures"].get("cells", []) if "peers_ns" in cell]
+    return ", ".join(PEERS[name].removeprefix("torch.") for name in peers_of(cells)) or "-"
 
 
 def index(results):
     devices = dict.fromkeys(results[part]["device"] for part in TITLES if part in results)
     tables = [[f"One {device}:",
-               table(["page", "part", "cells", "date", "commit"],
-                     [[f"[{TITLES[part]}]({part}.md)", f"`{part}`", extent(result), result["date"],
-                       f"`{result['commit'][:8]}`"]
+               table(["part", "what", "peers", "cells", "date", "commit"],
+                     [[f"[{part}]({part}.md)", re.sub(" beside (its|their) peers", "", TITLES[part]),
+                       peers_in_words(result), extent(result), result["date"], f"`{result['commit'][:8]}`"]
                       for part, result in results.items() if result["device"] == device])] for device in devices]
     others = ", ".join(f"`{part}`" for part in TITLES if part not in results)
     return text_of([
         "# Benchmarks",
-        "Which figures are measured, and when. `scripts/benchmark PART` measures a part again; those with few cells by "
-        "`--brief`.",
+        "Which figures are measured, beside whom, and when. `scripts/benchmark PART` measures a part again; *few* cells"
+        " are those of `--brief`.",
         *sum(tables, []), *([f"Not measured yet: {others}."] if others else []),
         "On a GPU host with torch and Triton, in a bundle or a tree with a build of preset `ci`:",
-        "```sh\nscripts/benchmark all --brief     # some cells, a quarter of an hour; without --brief all of them\n"
+        "```sh\nscripts/benchmark all --brief     # few cells; without --brief all of them\n"
         "scripts/benchmark report\n```",
         "On another model of GPU than the shipped winners', sweep first, and name your winners by `--cache FILE`. "
         "`scripts/peers-requirements.txt` says how QuACK, Liger, FlashAttention 4 and FlashInfer are brought; cuDNN is "
@@ -510,8 +538,9 @@ def readme_table(results):
     if "tuner" in results and results["tuner"]["figures"]["to_a_winner_s"]:
         ratios = [arms["triton"]["median"] / arms["tilewright"]["median"]
                   for arms in results["tuner"]["figures"]["to_a_winner_s"].values()]
-        sentences.append(f"- [Tuning](docs/benchmarks/tuner.md): {between(ratios)} times as fast to a winner as "
-                         "Triton's autotuner with as many configs.")
+        cases = " and ".join(f"`{case}`" for case in results["tuner"]["figures"]["to_a_winner_s"])
+        sentences.append(f"- [Tuning](docs/benchmarks/tuner.md) {cases}: {between(ratios)} times as fast to a winner "
+                         "as Triton's autotuner with as many configs.")
     if "launch" in results:
         ratio = median(results["launch"]["figures"]["whole_over_bare"])
         sentences.append(f"- [A launch](docs/benchmarks/launch.md): {ratio:.3f} times the host time of the bare "
@@ -521,11 +550,13 @@ def readme_table(results):
     # Of a spec whose judging was cut off, the shapes served by their own winner are judged first.
     if exported:
         count, mean, half, most = pooled(exported)
+        specs = {each["spec"].partition(" --within ")[0] for each in exported}
         worst = max(exported, key=lambda each: each["mean"])
-        sentences.append(f"- [Untuned shapes](docs/benchmarks/untuned.md), {count} of {len(exported)} specs by an "
+        name, _, bounds = worst["spec"].partition(" --within ")
+        name = f"`{name.split()[0]}`" + f" within `{bounds}`" * bool(bounds)
+        sentences.append(f"- [Untuned shapes](docs/benchmarks/untuned.md), {count} of {len(specs)} specs by an "
                          f"export, lose {mean} % in the mean, half of them at most {half} %, 95th "
-                         f"percentile {most} %; those of `{worst['spec'].split()[0]}` "
-                         f"{percent(worst['mean'])} % in the mean.")
+                         f"percentile {most} %; those of {name} {percent(worst['mean'])} % in the mean.")
     parts += ["\n".join(sentences)] if sentences else []
     measured = {}
     for result in results.values():

@@ -48,8 +48,9 @@ def geometric_mean(values):
 
 
 def losses_in_short(losses):
-    """Mean, median, 95th percentile (the least loss that 95 % do not exceed) and worst."""
-    ordered = sorted(losses)
+    """Mean, median, 95th percentile (the least loss that 95 % do not exceed) and worst. What is faster than the config
+    that it is compared with loses nothing."""
+    ordered = sorted(max(0.0, loss) for loss in losses)
     return {"mean": math.fsum(ordered) / len(ordered), "median": median(ordered),
             "p95": ordered[max(1, -(-95 * len(ordered) // 100)) - 1], "worst": ordered[-1]}
 

@@ -130,7 +130,7 @@ class Pages(unittest.TestCase):
             benchmark_pages.write(folder, readme, False)
             text = (folder / "rows.md").read_text(encoding="utf-8")
         self.assertIn("geometric mean 1.200 of 1 cells", text)
-        self.assertIn("All cells are served exactly; accuracy is good.", text)
+        self.assertIn("All cells are served exactly; accuracy is good (an rms error of at most 1.05 times", text)
         self.assertIn("## `softmax`, bf16\n\n| shape | Tilewright, µs | eager | Triton | fastest | ratio |",
                       text)
         self.assertIn("| 8192x4096 | 33.4 | 50.1 | 40.1 | Triton | 1.200 ±0.010 | 99.3 |\n", text)
@@ -139,11 +139,27 @@ class Pages(unittest.TestCase):
         bad = CELL | {"dtype": "f32", "inaccurate": ["rms 0.1, torch's 0.01"], "share_of_ceiling": None,
                       "fit": "nearest"}
         text = "\n".join(benchmark_pages.cells_tables([CELL, bad]))
-        self.assertIn("unless our time has another fit in brackets; accuracy is good but for the cells at the", text)
+        self.assertIn("unless our time has another fit in brackets; accuracy is good", text)
+        self.assertIn("the best peer's) but for the cells at the end.", text)
         self.assertIn("## `softmax`, bf16\n", text)
         self.assertIn("## `softmax`, f32\n", text)
         self.assertIn("| 8192x4096 | 33.4 (nearest) | 50.1 | 40.1 | Triton | 1.200 ±0.010 |\n", text + "\n")
         self.assertIn("- `softmax` 8192x4096 f32: rms 0.1, torch's 0.01", text)
+
+    def test_of_cells_mark_wrong_peers_and_say_why_there_is_no_verdict(self):
+        wrong = CELL | {"no_verdict": {"triton": "3 elements of y are no numbers", "quack": "ImportError: no quack"}}
+        text = "\n".join(benchmark_pages.cells_tables([wrong]))
+        self.assertIn("| 8192x4096 | 33.4 | 50.1 | (40.1) | Triton | (1.200 ±0.010) |", text)
+        self.assertIn("No verdict:\n- `softmax` 8192x4096 bf16: Triton: 3 elements of y are no numbers\n"
+                      "- `softmax` 8192x4096 bf16: QuACK: ImportError: no quack", text)
+
+    def test_of_untuned_shapes_name_the_bounds_of_those_that_lose_most(self):
+        old = FIGURES["untuned"]["specs"][0]
+        results = {"untuned": result("untuned") | {"figures": {"specs": [
+            old, old | {"spec": "softmax --within rows=1..8", "mean": 0.5}]}}}
+        text = benchmark_pages.readme_table(results).replace("\n  ", " ")
+        self.assertIn("20 of 1 specs by an export", text)
+        self.assertIn("those of `softmax` within `rows=1..8` 50.0 % in the mean.", text)
 
     def test_of_ceilings_tell_the_least_of_large_cells_apart(self):
         with written("ceilings") as (folder, readme):
@@ -356,7 +372,7 @@ class Measuring(unittest.TestCase):
     def test_of_untuned_shapes_take_the_place_of_older_ones_with_their_commit(self):
         def kept(spec, judged):
             return json.dumps({"commit": "fedcba9876543210", "command": f"tilewright regret {spec}", "figures":
-                               FIGURES["untuned"]["specs"][0] | {"spec": spec, "judged": judged, "mean": 0.125}})
+                               FIGURES["untuned"]["specs"][0] | {"spec": spec, "judged": judged}})
 
         with written("untuned") as (folder, readme):
             page = folder / "untuned.json"
@@ -376,10 +392,10 @@ class Measuring(unittest.TestCase):
             benchmark_pages.write(folder, readme, False)
             text = (folder / "untuned.md").read_text(encoding="utf-8")
         self.assertEqual([(each["spec"], each["mean"]) for each in made["figures"]["specs"]],
-                         [("softmax", 0.125), ("gemm", 0.007), ("softmax", 0.007)])
+                         [("softmax", 0.01), ("gemm", 0.007), ("softmax", 0.007)])
         self.assertEqual(made["commands"], ["tilewright x", "tilewright regret softmax"])
         self.assertEqual(made["missing"], ["4 of 10 shapes of `softmax` served exported were not judged"])
-        self.assertIn("| `softmax` | exported | 6 of 10 | 12.5 | 0.0 | 4.0 | 6.0 | 0 | `fedcba98` |", text)
+        self.assertIn("| `softmax` | exported | 6 of 10 | 1.0 | 0.0 | 6.0 | 6.0 | 0 | `fedcba98` |", text)
         self.assertIn("| `gemm` | exported | 10 of 10 | 0.7 | 0.0 | 4.0 | 6.0 | 0 |  |", text)
 
     def test_of_untuned_shapes_are_of_the_commit_that_every_spec_is_of(self):
@@ -389,7 +405,8 @@ class Measuring(unittest.TestCase):
             cells.mkdir(parents=True)
             for served, mean in (("exported", 0.5), ("jit", 0.25)):
                 for spec in ("softmax pitch=dense", "rope"):
-                    figures = FIGURES["untuned"]["specs"][0] | {"spec": spec, "served": served, "mean": mean}
+                    each = [{"loss": 2 * mean}, {"loss": -0.5}]  # what is faster than the winner loses nothing
+                    figures = FIGURES["untuned"]["specs"][0] | {"spec": spec, "served": served, "each": each}
                     (cells / f"{spec[:4]}-{served}.json").write_text(json.dumps({
                         "commit": "fedcba9876543210", "date": "2026-03-04", "cores": 32, "asked": 10, "seconds": 2.5,
                         "command": f"tilewright regret {spec} --{served}", "figures": figures}), encoding="utf-8")
