@@ -358,7 +358,8 @@ def tuner_page(figures):
 def launch_page(figures):
     runs = list(zip(figures["bare_ns"], figures["whole_ns"], figures["whole_over_bare"]))
     rows = [[i, f"{bare:.0f} ns", f"{whole:.0f} ns", f"{ratio:.3f}"] for i, (bare, whole, ratio) in enumerate(runs, 1)]
-    opened = [f"`{name}`: {ms:.2f} ms." for name, ms in figures["open_ms"].items()]
+    opened = [f"Opening a cache of {int(name.rpartition('_')[2]):,} winners and planning a first launch takes {ms:.2f} "
+              f"ms (`{name}`)." for name, ms in figures["open_ms"].items()]
     return ["A launch through the C++ layer beside the bare `cuLaunchKernelEx`, in bursts in turns; medians of the "
             f"bursts of a run. The median of whole / bare is {median(figures['whole_over_bare']):.3f}.",
             table(["run", "bare", "whole", "whole / bare"], rows), *opened]

@@ -213,6 +213,10 @@ class Pages(unittest.TestCase):
         self.assertIn(row.format("yes"), text)
         self.assertIn(row.format("NO"), text)
 
+    def test_of_launches_say_what_the_cold_start_is(self):
+        text = benchmark_pages.page("launch", result("launch"))
+        self.assertIn("Opening a cache of 10,000 winners and planning a first launch takes 1.80 ms", text)
+
     def test_of_fused_products_have_the_product_without_more_beside(self):
         cell = {**CELL, "op": "gemm_dropout", "tflops": 700.0, "over_product": 1.02, "product_fit": "nearest"}
         figures = {"versions": {}, "cells": [cell, {**CELL, "op": "mlp", "tflops": 700.0}]}
