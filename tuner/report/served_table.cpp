@@ -66,6 +66,8 @@ std::vector<Source<ServedLine>> time_sources() {
   return {
       {breakable_column("winner", "winner"),
        served([](const Row& row) { return Cell(row.winner.trial.config.text()); })},
+      // What follows is of this problem, which need not be the one asked for.
+      {breakable_column("measured_shape_key", "measured on"), timed([](const Row& row) { return Cell(row.problem.key()); })},
       {column("time_ns", "time", Unit::nanoseconds),
        served([](const Row& row) { return time_cell(row.winner, &Timing::median_ns); })},
       {people_column("half_interval_share", "±", Unit::share),
@@ -100,7 +102,6 @@ Placed place(const ServedLine& line) {
 std::vector<Source<ServedLine>> evidence_sources() {
   return {
       {column("mode", "mode"), timed([](const Row& row) { return Cell(std::string(name(row.mode))); })},
-      {column("measured_shape_key", "measured on"), timed([](const Row& row) { return Cell(row.problem.key()); })},
       {column("speedup_over_base", "vs base", Unit::ratio),
        exact([](const Row& row) { return speedup_cell(row.winner); })},
       {breakable_column("runner_up", "runner-up"), exact([](const Row& row) { return runner_up_cell(row.winner); })},
