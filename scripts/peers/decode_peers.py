@@ -115,7 +115,7 @@ FLASHINFER = {"tensor cores": lambda of: _wrapper(of, True), "CUDA cores": lambd
 
 
 def flashinfer(of, stream):
-    """The name of the fastest of FlashInfer's kernels, and its launch. A kernel that fails is passed over; where all do,
+    """The name of the fastest of FlashInfer's kernels, and its launch. A kernel that fails is passed over; if all fail,
     the error says why."""
     launches, failed = {}, []
     for name, make in FLASHINFER.items():

@@ -41,8 +41,8 @@ Pruner::Pruner(const PruneSetting& setting, const std::vector<Entrant>& entrants
     bounded.push_back(planned_.size() - 1);
     // A persistent kernel's grid hides its pieces: where each had a block of its own, the last wave shows.
     planned.in_waves_ns = planned.bound->ns;
-    plan = make_plan(*setting.interface, *entrant.recipe, *entrant.config, *setting.problem, endless,
-                     &endless_residency);
+    plan =
+        make_plan(*setting.interface, *entrant.recipe, *entrant.config, *setting.problem, endless, &endless_residency);
     if (auto* legal = std::get_if<LaunchPlan>(&plan)) {
       const auto in_waves = bound_of(legal->kernels, work_, planned.padding, device_);
       planned.in_waves_ns = std::max(planned.in_waves_ns, in_waves->ns);

@@ -67,7 +67,8 @@ std::vector<Source<ServedLine>> time_sources() {
       {breakable_column("winner", "winner"),
        served([](const Row& row) { return Cell(row.winner.trial.config.text()); })},
       // What follows is of this problem, which need not be the one asked for.
-      {breakable_column("measured_shape_key", "measured on"), timed([](const Row& row) { return Cell(row.problem.key()); })},
+      {breakable_column("measured_shape_key", "measured on"),
+       timed([](const Row& row) { return Cell(row.problem.key()); })},
       {column("time_ns", "time", Unit::nanoseconds),
        served([](const Row& row) { return time_cell(row.winner, &Timing::median_ns); })},
       {people_column("half_interval_share", "±", Unit::share),
