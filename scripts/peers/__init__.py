@@ -16,6 +16,7 @@ fused_report the same of ops that are a product and more                        
 probe        SM clock and power, through NVML                                               no torch
 torch_ops, gemm_torch, fused_torch    the ops in torch, eager and in float64, and their inputs
 triton_rows, triton_flat, triton_gemm, triton_peer    the ops in Triton, as its tutorials write them, and their configs
+decode_peers FlashInfer, FlashAttention 4 and torch, as compare_decode.py times them
 arms         everything that is timed against each other for a cell
 timing       graphs over rotating inputs, replayed alternately
 regimes      graphs replayed alternately with rests, or under steady load
