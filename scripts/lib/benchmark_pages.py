@@ -129,7 +129,7 @@ def exceptions(cells):
     """A sentence on fit and accuracy."""
     fit = ("All cells are served exactly" if all(cell["fit"] == "exact" for cell in cells) else
            "Cells are served exactly unless our time has another fit in brackets")
-    return (f"{fit}; accuracy is good (an rms error of at most 1.05 times the best peer's)"
+    return (f"{fit}; accuracy is good (rms at most 1.05 times the best peer's, the largest error an ulp above its)"
             + " but for the cells at the end" * bool(faults_of(cells)) + ".")
 
 
@@ -305,7 +305,7 @@ def decode_page(figures):
         columns = some({"page": lambda cell: cell["page"] or "-", "paged / whole": over_whole, "error": error}, those)
         beside = {"fastest": fastest, "ratio": over_fastest} if peers else {}
         rows = [[cell["kind"], cell["batch"], cell["heads"], cell["tokens"], micros(cell["ns"]),
-                 *(micros(cell["peers_ns"].get(name)) for name in peers), *(of(cell) for of in beside.values()),
+                 *(peer_time(cell, name) for name in peers), *(of(cell) for of in beside.values()),
                  f"{cell['gb_per_s'] / 1e3:.2f}", served(cell), *(of(cell) for of in columns.values())]
                 for cell in those]
         return table(["sequences", "batch", "heads", "tokens", "Tilewright, µs", *(PEERS[name] for name in peers),
