@@ -25,6 +25,7 @@ LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 HEADING = re.compile(r"^#+ (.*)$", re.M)
 # How many words all pages may have. Decisions and what a program writes do not count.
 MOST_WORDS = 35_000
+README_LINES = 120
 PAGE = re.compile(r"(docs/(?!decisions/|benchmarks/|cli\.md$).*\.md|README\.md|CONTRIBUTING\.md)$")
 WRITTEN = ("docs/benchmarks/", "docs/cli.md")
 GENERATED = re.compile(r"^<!-- scripts/benchmark report.*?^<!-- until here[^\n]*\n", re.M | re.S)
@@ -87,6 +88,8 @@ def mistakes_of(path):
         yield 1, "the line 'SPDX-License-Identifier: Apache-2.0' is not among the first two"
     if text and not text.endswith("\n"):
         yield len(lines), "the last line has no end"
+    if str(path) == "README.md" and len(lines) > README_LINES:
+        yield README_LINES + 1, f"the README has more than {README_LINES} lines: what is left belongs into docs/"
     for number in too_wide(path, text):
         yield number, f"more than {WIDTH} characters: wrap it"
     for number, line in enumerate(lines, 1):

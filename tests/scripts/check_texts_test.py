@@ -4,6 +4,7 @@ import io
 import os
 import pathlib
 import sys
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -37,6 +38,15 @@ class Widths(unittest.TestCase):
         text = f"| a | b |\n| --- | --- |\n| {LONG[:116]} |\n| {LONG} |\n"
         for path in ("docs/a.md", "docs/benchmarks/a.md", "docs/cli.md", "README.md"):
             self.assertEqual(wide(path, text), [4])
+
+    def test_of_the_readme_are_120_at_most(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.addCleanup(os.chdir, os.getcwd())
+            os.chdir(folder)
+            for count, found in ((120, []), (121, [121])):
+                pathlib.Path("README.md").write_text("a\n" * count, encoding="utf-8")
+                numbers = [number for number, _ in check_texts.mistakes_of(pathlib.Path("README.md"))]
+                self.assertEqual(numbers, found)
 
     def test_of_a_link_with_words_beside_it_count(self):
         self.assertEqual(wide("docs/a.md", "see [this](" + "x" * 120 + ".md)\n"), [1])
