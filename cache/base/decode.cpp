@@ -18,13 +18,14 @@ using nlohmann::json;
 class Bounds {
  public:
   Bounds(const char* form, std::size_t bytes) : form_(form) {
-    if (bytes > kMostBytes) refuse(fmt::format("it has {} bytes; at most {} are accepted", bytes, kMostBytes));
+    if (bytes > kMostDecodedBytes)
+      refuse(fmt::format("it has {} bytes; at most {} are accepted", bytes, kMostDecodedBytes));
   }
   void value() {
-    if (++values_ > kMostValues) refuse(fmt::format("it has more than {} values", kMostValues));
+    if (++values_ > kMostDecodedValues) refuse(fmt::format("it has more than {} values", kMostDecodedValues));
   }
   void level(std::size_t levels) const {
-    if (levels > kMostLevels) refuse(fmt::format("it nests deeper than {} levels", kMostLevels));
+    if (levels > kMostDecodedLevels) refuse(fmt::format("it nests deeper than {} levels", kMostDecodedLevels));
   }
   [[noreturn]] void refuse(const std::string& why) const {
     throw UsageError(fmt::format("cannot decode {}: {}", form_, why));

@@ -13,11 +13,11 @@
 namespace tilewright {
 
 /// Most levels of nested lists and objects. Tilewright writes fewer than ten.
-inline constexpr std::size_t kMostLevels = 64;
+inline constexpr std::size_t kMostDecodedLevels = 64;
 /// Most values of any kind, nested ones included. The times of a shape with 100,000 configs are 500,000 values.
-inline constexpr std::size_t kMostValues = std::size_t{1} << 22;
+inline constexpr std::size_t kMostDecodedValues = std::size_t{1} << 22;
 /// Most bytes of the encoded form. The largest input is a message with several binaries.
-inline constexpr std::size_t kMostBytes = std::size_t{1} << 28;
+inline constexpr std::size_t kMostDecodedBytes = std::size_t{1} << 28;
 
 /// A decoded value. Its destructor allocates nothing; nlohmann's own does, and ends a program that is out of memory.
 class Decoded {

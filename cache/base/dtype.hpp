@@ -11,6 +11,9 @@
 /// Element and scalar types, by the names that definitions and shape keys use.
 namespace tilewright {
 
+/// The word for the dtype of an op's problem, in problems and in definitions.
+inline constexpr std::string_view kDTypeWord = "dtype";
+
 enum class DType : std::uint8_t { f32, f16, bf16, f64, i32, i64, u32, u64, u8 };
 
 /// "f32", "bf16", …

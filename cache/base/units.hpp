@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,7 @@ namespace tilewright {
 [[nodiscard]] std::string show_ratio(double ratio);
 /// "45 s", "2 min 05 s", "3 h 20 min".
 [[nodiscard]] std::string show_duration(double seconds);
+inline constexpr std::int64_t kSecondsOfADay = 86'400;
 /// "2026-03-01 14:05 UTC", from seconds since 1970.
 [[nodiscard]] std::string show_moment(long long seconds);
 

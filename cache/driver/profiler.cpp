@@ -17,7 +17,7 @@ constexpr int kModuleCore = 1;
 constexpr unsigned kCallbacksOfCore = 16;
 constexpr std::size_t kRangePush = 9;
 constexpr std::size_t kRangePop = 11;
-constexpr std::uint32_t kVersion = 3;
+constexpr std::uint32_t kNvtxVersion = 3;
 
 using Slot = void (*)();
 using PushRange = int(const char* name);
@@ -65,7 +65,7 @@ void injection_version(std::uint32_t /*version*/) {}
 
 const void* export_table(std::uint32_t id) {
   static const CallbackTable kCallbacks{sizeof(CallbackTable), module_functions};
-  static const VersionTable kVersions{sizeof(VersionTable), kVersion, 0, injection_version};
+  static const VersionTable kVersions{sizeof(VersionTable), kNvtxVersion, 0, injection_version};
   if (id == kTableOfCallbacks) return &kCallbacks;
   if (id == kTableOfVersions) return &kVersions;
   return nullptr;

@@ -8,6 +8,7 @@
 
 #include "cache/base/content_hash.hpp"
 #include "cache/base/decode.hpp"
+#include "cache/base/dtype.hpp"
 #include "cache/base/json_fields.hpp"
 #include "cache/base/json_text.hpp"
 #include "cache/model/bucket.hpp"
@@ -16,7 +17,6 @@ namespace tilewright {
 namespace {
 
 constexpr std::array<std::string_view, 4> kRoles{"in", "out", "inout", "scalar"};
-constexpr std::string_view kOpDtype = "dtype";
 
 using FormulaText = std::string (*)(const Formula&);
 
@@ -35,7 +35,7 @@ JsonText argument_text(const Argument& argument, FormulaText text_of) {
   if (!argument.pitch.empty()) json.add("pitch", argument.pitch);
   json.add("role", name(argument.role)).add("shape", texts_of(argument.shape, text_of));
   if (!argument.strides.empty()) json.add("strides", argument.strides);
-  json.add("type", argument.type ? name(*argument.type) : kOpDtype);
+  json.add("type", argument.type ? name(*argument.type) : kDTypeWord);
   if (argument.when) json.add("when", text_of(*argument.when));
   return json;
 }
@@ -82,7 +82,7 @@ Argument read_argument(const nlohmann::json& json, const std::string& what) {
   } else {
     object.fail(fmt::format("'{}' is not a role", role));
   }
-  if (const std::string type = object.text("type"); type != kOpDtype) argument.type = read_dtype(object, type);
+  if (const std::string type = object.text("type"); type != kDTypeWord) argument.type = read_dtype(object, type);
   for (std::string& extent : object.texts("shape")) {
     argument.shape.push_back(read_formula(object, std::move(extent), element("shape", argument.shape.size())));
   }

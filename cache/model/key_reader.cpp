@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cache/base/ascii.hpp"
 #include "cache/base/error.hpp"
 
 namespace tilewright {
@@ -12,10 +13,6 @@ namespace {
 
 constexpr std::string_view kSpaces = " \t\r\n";
 constexpr std::string_view kEndsOfValue = " \t\r\n,=[]{}";
-
-bool is_word_part(char c) noexcept {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
 
 }  // namespace
 

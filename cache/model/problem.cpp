@@ -8,6 +8,7 @@
 #include <charconv>
 #include <limits>
 
+#include "cache/base/dtype.hpp"
 #include "cache/base/error.hpp"
 #include "cache/model/domain.hpp"
 #include "cache/model/key_reader.hpp"
@@ -16,7 +17,6 @@ namespace tilewright {
 namespace {
 
 constexpr std::string_view kShapeKey = "shape key";
-constexpr std::string_view kDtype = "dtype";
 
 struct DimReading {
   std::int64_t value = 0;
@@ -42,7 +42,7 @@ DimReading read_dim(std::string_view name, std::string_view text) {
 }
 
 std::vector<std::string> names_of(const std::vector<Attribute>& attributes) {
-  std::vector<std::string> names{std::string(kDtype)};
+  std::vector<std::string> names{std::string(kDTypeWord)};
   for (const Attribute& attribute : attributes) names.push_back(attribute.name);
   return names;
 }
@@ -89,7 +89,7 @@ OpSpec read_spec(KeyReader& reader, const OpInterface& interface) {
     spec.attributes.emplace_back(attribute.name, attribute.values.front());
   }
   for (const KeyReader::Pair& pair : reader.pairs('[', ']')) {
-    if (pair.name == kDtype) {
+    if (pair.name == kDTypeWord) {
       spec.dtype = read_dtype(reader, pair, interface);
     } else {
       read_attribute(reader, pair, interface, spec);
@@ -101,7 +101,7 @@ OpSpec read_spec(KeyReader& reader, const OpInterface& interface) {
 }  // namespace
 
 std::string OpSpec::text() const {
-  std::string text = fmt::format("{}[{}={}", op, kDtype, name(dtype));
+  std::string text = fmt::format("{}[{}={}", op, kDTypeWord, name(dtype));
   for (const auto& [attribute, value] : attributes) text += fmt::format(",{}={}", attribute, value);
   return text + "]";
 }
@@ -206,7 +206,7 @@ std::optional<Value> ProblemScope::find(std::string_view name) const {
   for (const auto& [dim, value] : problem_.dims) {
     if (dim == name) return value;
   }
-  if (name == kDtype) return tilewright::name(problem_.spec.dtype);
+  if (name == kDTypeWord) return tilewright::name(problem_.spec.dtype);
   if (const std::string* const value = problem_.spec.attribute(name)) return *value;
   return std::nullopt;
 }
@@ -214,7 +214,7 @@ std::optional<Value> ProblemScope::find(std::string_view name) const {
 std::vector<std::string> ProblemScope::names() const {
   std::vector<std::string> names;
   for (const auto& [dim, value] : problem_.dims) names.push_back(dim);
-  names.emplace_back(kDtype);
+  names.emplace_back(kDTypeWord);
   for (const auto& [attribute, value] : problem_.spec.attributes) names.push_back(attribute);
   return names;
 }

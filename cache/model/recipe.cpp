@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "cache/base/dtype.hpp"
 #include "cache/base/json_fields.hpp"
 
 namespace tilewright {
@@ -12,7 +13,6 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kParamKinds{"ptr", "dim", "scalar", "map", "workspace", "value"};
 constexpr std::array<std::string_view, 3> kZeros{"never", "once", "each"};
-constexpr std::string_view kOpDtype = "dtype";
 
 nlohmann::json texts_of(const std::vector<Formula>& formulas) {
   nlohmann::json texts = nlohmann::json::array();
@@ -33,7 +33,7 @@ nlohmann::json json_of(const TensorMapRecipe& map) {
     json["arg"] = map.arg;
   } else {
     json["workspace"] = map.workspace;
-    json["type"] = map.type ? name(*map.type) : kOpDtype;
+    json["type"] = map.type ? name(*map.type) : kDTypeWord;
   }
   return json;
 }
@@ -95,7 +95,7 @@ TensorMapRecipe read_map(JsonObject& object) {
   if (object.has("stride_scalars")) map.stride_scalars = object.texts("stride_scalars");
   if (!over_workspace) return map;
   map.workspace = object.text("workspace");
-  if (const std::string type = object.text("type"); type != kOpDtype) {
+  if (const std::string type = object.text("type"); type != kDTypeWord) {
     map.type = dtype_from(type);
     if (!map.type) object.fail(fmt::format("'{}' is not a type", type));
   }

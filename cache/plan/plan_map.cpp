@@ -10,7 +10,7 @@
 namespace tilewright {
 namespace {
 
-constexpr std::size_t kMostDims = 5;
+constexpr std::size_t kMostMapDims = 5;
 constexpr std::int64_t kMostExtent = std::int64_t{1} << 32;
 constexpr std::int64_t kMostBox = 256;
 constexpr std::int64_t kMostStride = (std::int64_t{1} << 40) - 1;
@@ -18,7 +18,7 @@ constexpr std::int64_t kGrain = static_cast<std::int64_t>(kTensorMapAlignment);
 
 void check_counts(const TensorMapRecipe& recipe) {
   const std::size_t rank = recipe.dims.size();
-  if (rank >= 1 && rank <= kMostDims && recipe.box.size() == rank &&
+  if (rank >= 1 && rank <= kMostMapDims && recipe.box.size() == rank &&
       (recipe.strides.empty() || recipe.strides.size() + 1 == rank) &&
       (recipe.stride_scalars.empty() || recipe.stride_scalars.size() + 1 == rank)) {
     return;

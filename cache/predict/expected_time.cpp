@@ -19,7 +19,7 @@ constexpr double kRidge = 1;
 /// The shapes whose residuals are added.
 constexpr std::size_t kNearest = 4;
 /// The squared distances at which a shape weighs half as much as one at no distance, in the fit and in what is added.
-constexpr double kFar = 1;
+constexpr double kHalfWeight = 1;
 constexpr double kNear = 1e-3;
 /// The least share of a time that is not the launch's.
 constexpr double kLeastWork = 0.02;
@@ -29,7 +29,7 @@ double halvings(std::int64_t length) {
 }
 
 /// One shape as seen from another: a row of the regression.
-struct Row {
+struct FitRow {
   /// 1, the logarithms of the ratios of the dims, and the differences of their halvings.
   std::vector<double> values{1};
   /// The logarithm of the time above a launch, less that of the ratio of the products of the dims.
@@ -38,8 +38,8 @@ struct Row {
   double floor_ns = 0;
 };
 
-Row row_of(std::span<const std::int64_t> shape, const TimedShape& at) {
-  Row row;
+FitRow row_of(std::span<const std::int64_t> shape, const TimedShape& at) {
+  FitRow row;
   row.floor_ns = std::min(at.floor_ns, at.median_ns * (1 - kLeastWork));
   row.target = std::log(at.median_ns - row.floor_ns);
   for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -77,15 +77,15 @@ std::vector<double> solve(std::vector<std::vector<double>>& matrix, std::vector<
   return right;
 }
 
-std::vector<double> fit(const std::vector<Row>& rows) {
+std::vector<double> fit(const std::vector<FitRow>& rows) {
   const std::size_t count = rows.front().values.size();
   double weights = 0;
-  for (const Row& row : rows) weights += 1 / (row.distance + kFar);
+  for (const FitRow& row : rows) weights += 1 / (row.distance + kHalfWeight);
   std::vector<std::vector<double>> matrix(count, std::vector<double>(count));
   std::vector<double> right(count);
-  for (const Row& row : rows) {
+  for (const FitRow& row : rows) {
     // Weights are 1 in the mean, so that the ridge has the same meaning far away.
-    const double weight = static_cast<double>(rows.size()) / (row.distance + kFar) / weights;
+    const double weight = static_cast<double>(rows.size()) / (row.distance + kHalfWeight) / weights;
     for (std::size_t i = 0; i < count; ++i) {
       right[i] += weight * row.values[i] * row.target;
       for (std::size_t j = 0; j < count; ++j) matrix[i][j] += weight * row.values[i] * row.values[j];
@@ -98,12 +98,12 @@ std::vector<double> fit(const std::vector<Row>& rows) {
 }  // namespace
 
 double expected_time_ns(std::span<const std::int64_t> shape, const std::vector<TimedShape>& around) {
-  std::vector<Row> rows;
+  std::vector<FitRow> rows;
   for (const TimedShape& each : around) rows.push_back(row_of(shape, each));
-  std::ranges::stable_sort(rows, {}, &Row::distance);
+  std::ranges::stable_sort(rows, {}, &FitRow::distance);
   const std::vector<double> fitted = fit(rows);
   double weights = 0, beyond = 0, floor_ns = 0;
-  for (const Row& row : std::span(rows).first(std::min(kNearest, rows.size()))) {
+  for (const FitRow& row : std::span(rows).first(std::min(kNearest, rows.size()))) {
     const double expected = std::inner_product(fitted.begin(), fitted.end(), row.values.begin(), 0.0);
     const double weight = 1 / (row.distance + kNear);
     weights += weight;

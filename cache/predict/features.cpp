@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <variant>
 
+#include "cache/base/dtype.hpp"
 #include "cache/base/error.hpp"
 #include "cache/plan/padding.hpp"
 #include "cache/plan/plan.hpp"
@@ -26,8 +27,6 @@ constexpr std::int64_t kReservedShared = 1024;
 constexpr std::int64_t kMostBlocksOfSm = 32;
 /// Beyond this, more waves make no difference.
 constexpr double kMostWaves = 64;
-
-constexpr std::string_view kDtype = "dtype";
 
 double log2_of(double value) { return std::log2(std::max(value, 1.0)); }
 
@@ -93,7 +92,7 @@ void add_kernel(std::vector<float>& features, const PlannedKernel& kernel, const
 
 /// The index of a problem's value among all values of the attribute.
 std::ptrdiff_t place_of(const std::string& attribute, const OpInterface& interface, const OpSpec& spec) {
-  if (attribute == kDtype) return std::ranges::find(interface.dtypes, spec.dtype) - interface.dtypes.begin();
+  if (attribute == kDTypeWord) return std::ranges::find(interface.dtypes, spec.dtype) - interface.dtypes.begin();
   const auto declared = std::ranges::find(interface.attributes, attribute, &Attribute::name);
   const std::string* const value = spec.attribute(attribute);
   if (declared == interface.attributes.end() || value == nullptr) return 0;

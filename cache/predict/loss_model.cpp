@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 
 /// The version of the encoding and of the features' meaning, which the encoding does not say.
-constexpr int kVersion = 3;
+constexpr int kModelVersion = 3;
 /// This version has features of the last kernel only.
 constexpr int kOldestVersion = 2;
 
@@ -131,7 +131,7 @@ std::vector<std::byte> LossModel::encode() const {
   for (const Known& known : contents_.configs) configs.push_back(known_to_json(known));
   json cuts = json::array();
   for (const std::vector<float>& each : contents_.cuts) cuts.push_back(json::binary(bytes_of(each)));
-  const json all = {{"version", kVersion},
+  const json all = {{"version", kModelVersion},
                     {"implementations", contents_.space.implementations},
                     {"parameters", contents_.space.parameters},
                     {"dims", contents_.space.dims},
@@ -154,7 +154,7 @@ std::optional<LossModel> LossModel::decode(std::span<const std::byte> bytes) {
     const Decoded tree = decoded(bytes);
     const json& all = *tree;
     const int version = all.at("version").get<int>();
-    if (version < kOldestVersion || version > kVersion) return std::nullopt;
+    if (version < kOldestVersion || version > kModelVersion) return std::nullopt;
     Contents contents;
     for (const json& hash : all.at("implementations")) {
       contents.space.implementations.push_back(current_hash(hash.get<std::string>()));
@@ -180,7 +180,7 @@ std::optional<LossModel> LossModel::decode(std::span<const std::byte> bytes) {
 
 bool LossModel::is_newer(std::span<const std::byte> bytes) {
   try {
-    return decoded(bytes)->at("version").get<int>() > kVersion;
+    return decoded(bytes)->at("version").get<int>() > kModelVersion;
   } catch (const json::exception& bad) {
     refuse(bad.what());
   }

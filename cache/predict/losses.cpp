@@ -13,7 +13,7 @@ namespace {
 /// A winner that fails utterly says little about the distance.
 constexpr double kMostLossOfWeights = 0.7;
 constexpr double kLeastWeight = 0.002;
-constexpr int kRounds = 50;
+constexpr int kFitRounds = 50;
 /// The strength of the pull: a variance of paddings without a cost.
 constexpr double kPullToNoCost = 1;
 
@@ -75,7 +75,7 @@ std::vector<double> dim_weights(const std::vector<ShapeSummary>& known, const st
   const std::vector<Way> ways = ways_between(known, losses);
   std::vector<double> weights(known.front().dims.size(), kUsualWeight);
   // Coordinate descent: the problem is convex and small.
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kFitRounds; ++round) {
     for (std::size_t d = 0; d < weights.size(); ++d) {
       double numerator = kUsualWeight;
       double denominator = 1;

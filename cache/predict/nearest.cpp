@@ -22,7 +22,7 @@ constexpr double kDoubt = 0.03;
 /// The number of shapes left out in turn, to see how good predictions are.
 constexpr std::size_t kLeftOut = 6;
 /// Squared distance beyond the nearest shape's from which a weight is negligible: exp(-½ · 40).
-constexpr double kFar = 40;
+constexpr double kNegligible = 40;
 
 /// The doublings of each dim that are one step of distance: one if a doubling costs the usual, more if it costs less.
 std::vector<double> steps_of(const std::vector<double>& weights) {
@@ -91,7 +91,7 @@ NearestPredictor::NearestPredictor(const std::vector<ShapeSummary>& known, std::
   ByConfig<std::size_t> places;
   for (std::size_t at = 0; at < known.size(); ++at) {
     const double away = distance_to(known[at].dims) - nearest;
-    if (away >= kFar) continue;
+    if (away >= kNegligible) continue;
     const double weight = std::exp(-away / 2);
     for (const auto& [config, loss] : losses[at]) {
       const auto [place, is_new] = places.try_emplace(config, points_.size());
@@ -115,11 +115,11 @@ double NearestPredictor::loss(const ConfigId& config) const {
   double lost = kDoubt * kUnknownLoss;
   for (const Point& point : points_) {
     double sum = 0;
-    for (std::size_t i = 0; i < place.size() && sum < kFar; ++i) {
+    for (std::size_t i = 0; i < place.size() && sum < kNegligible; ++i) {
       const double away = static_cast<double>(place[i] - point.place[i]) / kConfigStep;
       sum += away * away;
     }
-    if (sum >= kFar) continue;
+    if (sum >= kNegligible) continue;
     const double weight = std::exp(-sum / 2);
     all += weight * point.weight;
     lost += weight * point.lost;

@@ -72,7 +72,7 @@ std::vector<std::byte> decompress_binary(std::span<const std::byte> frame, std::
   if (size < 0 || claimed != static_cast<unsigned long long>(size)) {
     throw BadRow(fmt::format("binary {}: its compressed form is broken", hash));
   }
-  if (claimed > kMostBytes || claimed > kMostBytesForAByte * frame.size()) {
+  if (claimed > kMostDecodedBytes || claimed > kMostBytesForAByte * frame.size()) {
     throw BadRow(fmt::format("binary {}: its compressed form claims {} bytes", hash, claimed));
   }
   std::vector<std::byte> bytes(static_cast<std::size_t>(size));

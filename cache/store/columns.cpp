@@ -25,7 +25,7 @@ namespace tilewright {
 namespace {
 
 constexpr const char* kReading = "make a cache of columns";
-constexpr std::string_view kMagic = "tilewright columns 1\n";
+constexpr std::string_view kColumnsMagic = "tilewright columns 1\n";
 
 enum Kind : char { kNull, kInteger, kReal, kText, kBlob };
 
@@ -168,7 +168,7 @@ std::vector<std::string> names(SQLite::Database& database, const std::string& sq
 }
 
 /// The tables of the database that is attached as `in`.
-std::vector<std::string> tables_of(SQLite::Database& database, const std::string& in = "main") {
+std::vector<std::string> table_names(SQLite::Database& database, const std::string& in = "main") {
   return names(database, fmt::format("SELECT name FROM {}.sqlite_schema WHERE type = 'table' "
                                      "AND name NOT LIKE 'sqlite%' ORDER BY 1",
                                      in));
@@ -207,7 +207,7 @@ std::string known(Reader& from, const std::vector<std::string>& names) {
 }
 
 void read_table(SQLite::Database& database, const std::string& into, Reader& from) {
-  const std::string table = known(from, tables_of(database, into));
+  const std::string table = known(from, table_names(database, into));
   const std::size_t rows = from.number(), count = from.number();
   const std::vector<std::string> all = columns_of(database, table);
   std::vector<std::string> names;
@@ -247,8 +247,8 @@ void read_tables(SQLite::Database& database, const std::string& into, Reader fro
 /// The schema of the rows; leaves `from` at the number of tables.
 std::uint64_t read_schema(std::string_view content, Reader& from, std::uint64_t newest,
                           const std::filesystem::path& cache) {
-  if (!content.starts_with(kMagic)) throw BadRow("it holds no columns");
-  from = Reader(content.substr(kMagic.size()));
+  if (!content.starts_with(kColumnsMagic)) throw BadRow("it holds no columns");
+  from = Reader(content.substr(kColumnsMagic.size()));
   const std::uint64_t schema = from.number();
   if (schema == 0) throw BadRow("it names no schema");
   if (schema <= newest) return schema;
@@ -260,7 +260,7 @@ std::uint64_t read_schema(std::string_view content, Reader& from, std::uint64_t 
 /// The cache's tables with their columns and references only.
 std::string plain_tables(SQLite::Database& database, const std::string& in) {
   std::string sql;
-  for (const std::string& table : tables_of(database)) {
+  for (const std::string& table : table_names(database)) {
     const std::vector<std::string> columns = names(
         database,
         "SELECT c.name || iif(cid = 0, ' INTEGER PRIMARY KEY', '') || coalesce(' REFERENCES ' || f.\"table\", '') "
@@ -281,10 +281,10 @@ void write_columns(const std::filesystem::path& cache, const std::filesystem::pa
   try {
     std::string tables;
     std::uint64_t count = 0;
-    for (const std::string& table : tables_of(database.handle())) {
+    for (const std::string& table : table_names(database.handle())) {
       if (put_table(database.handle(), table, tables)) ++count;
     }
-    std::string head(kMagic);
+    std::string head(kColumnsMagic);
     put_number(head, surroundings.migrations.size());
     put_number(head, count);
     if (!(std::ofstream(file, std::ios::binary) << head << tables).flush()) {

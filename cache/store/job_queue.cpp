@@ -8,13 +8,13 @@
 #include <utility>
 
 #include "cache/base/holds.hpp"
+#include "cache/base/units.hpp"
 #include "cache/store/store_impl.hpp"
 
 namespace tilewright {
 namespace {
 
 constexpr std::array<const char*, 5> kStates{"queued", "running", "done", "cancelled", "failed"};
-constexpr std::int64_t kDay = 86'400;
 
 JobState decode_state(const std::string& text) {
   const auto found = std::ranges::find(kStates, text);
@@ -102,7 +102,7 @@ std::optional<JobQueue::Answer> JobQueue::once(const std::string& key, const std
   return impl_->writing("keep a request", [&, &database = impl_->database]() -> std::optional<Answer> {
     const std::int64_t now = now_seconds();
     if (!key.empty()) {
-      database.run("DELETE FROM idempotency_keys WHERE answered_at < ?", now - kDay);
+      database.run("DELETE FROM idempotency_keys WHERE answered_at < ?", now - kSecondsOfADay);
       Query known =
           database.query("SELECT request_hash, status, answer FROM idempotency_keys WHERE key = ? AND intact", key);
       if (known.next()) {

@@ -46,7 +46,7 @@ CacheError refusal_of_system(std::string_view doing, const std::filesystem::path
                  "Name another with TILEWRIGHT_MISSES=FILE, or record none with TILEWRIGHT_MISSES=off");
 }
 
-CacheError damage(std::string_view doing, const std::filesystem::path& path, std::string_view what) {
+CacheError damage_of_misses(std::string_view doing, const std::filesystem::path& path, std::string_view what) {
   return refusal(doing, path, fmt::format("is damaged ({})", what),
                  fmt::format("It was left as it is. Mend it by hand, or move it away (mv {0} {0}.damaged): another is "
                              "made when the next miss is recorded",
@@ -77,7 +77,7 @@ Descriptor open_locked(std::string_view doing, const std::filesystem::path& path
 std::int64_t size_of(std::string_view doing, const std::filesystem::path& path, const Descriptor& file) {
   struct stat facts {};
   if (::fstat(file.get(), &facts) != 0) throw refusal_of_system(doing, path);
-  if (static_cast<std::size_t>(facts.st_size) > kMostBytes) {
+  if (static_cast<std::size_t>(facts.st_size) > kMostDecodedBytes) {
     throw refusal(doing, path, fmt::format("has {} bytes, more than any file of misses", facts.st_size),
                   "It was left as it is. Name another with TILEWRIGHT_MISSES=FILE");
   }
@@ -110,13 +110,13 @@ void check_frame(std::string_view doing, const std::filesystem::path& path, std:
   const char* const digits = start.data() + kTitle.size();
   const auto [end, error] = std::from_chars(digits, start.data() + start.size(), format);
   if (error != std::errc() || end == start.data() + start.size() || *end != '\n' || format < 1) {
-    throw damage(doing, path, "its first line");
+    throw damage_of_misses(doing, path, "its first line");
   }
   if (format > kFormat) {
     throw refusal(doing, path, fmt::format("has format {}, and this program knows formats up to {}", format, kFormat),
                   "It was left as it is. Use a newer Tilewright, or name another file with TILEWRIGHT_MISSES=FILE");
   }
-  if (last != '\n') throw damage(doing, path, "its last line is cut off");
+  if (last != '\n') throw damage_of_misses(doing, path, "its last line is cut off");
 }
 
 /// "first last count device shape", separated by tabs.
@@ -158,7 +158,7 @@ std::vector<Miss> parse(std::string_view doing, const std::filesystem::path& pat
     const std::size_t end = text.find('\n', start);
     ++number;
     const std::optional<Miss> miss = read_line(text.substr(start, end - start));
-    if (!miss) throw damage(doing, path, fmt::format("line {}", number));
+    if (!miss) throw damage_of_misses(doing, path, fmt::format("line {}", number));
     const auto [place, is_new] = found.try_emplace(key_of(*miss), *miss);
     if (!is_new) {
       Miss& known = place->second;
@@ -206,9 +206,9 @@ std::string text_of(std::span<const Miss> misses, std::size_t most_bytes) {
 }
 
 /// Makes the missing folders of a path.
-void make_folder(const std::filesystem::path& folder) {
+void make_folders(const std::filesystem::path& folder) {
   if (folder.empty() || std::filesystem::exists(folder)) return;
-  make_folder(folder.parent_path());
+  make_folders(folder.parent_path());
   ::mkdir(folder.c_str(), kFolder);  // if it fails, opening the file does, and says why
 }
 
@@ -235,7 +235,7 @@ std::vector<Miss> MissFile::read() const {
 bool MissFile::append(std::span<const Miss> misses) const {
   constexpr std::string_view kDoing = "record a miss";
   if (misses.empty()) return true;
-  make_folder(path_.parent_path());
+  make_folders(path_.parent_path());
   const Descriptor file = open_locked(kDoing, path_, O_RDWR | O_CREAT | O_APPEND, LOCK_EX | LOCK_NB);
   if (!file) return false;
 

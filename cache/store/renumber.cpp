@@ -26,7 +26,7 @@ struct Table {
   [[nodiscard]] bool has_id() const { return columns.front().refers_to == name; }
 };
 
-std::vector<Table> tables_of(SQLite::Database& database) {
+std::vector<Table> numbered_tables(SQLite::Database& database) {
   std::vector<Table> tables;
   SQLite::Statement rows(
       database,
@@ -69,7 +69,7 @@ std::string place_of(const Table& table, const Column& column) {
 
 void renumber(Database& database) {
   SQLite::Database& handle = database.handle();
-  const std::vector<Table> tables = in_order_of_references(tables_of(handle));
+  const std::vector<Table> tables = in_order_of_references(numbered_tables(handle));
   for (const Table& table : tables) {
     if (!table.has_id()) continue;
     std::vector<std::string> order;

@@ -25,7 +25,6 @@ namespace {
 
 /// A sweep that has stored nothing for this long was killed: each compile and each config is bounded by less.
 constexpr std::int64_t kSilentSeconds = 600;
-constexpr std::int64_t kDay = 86'400;
 
 /// Builds of winners, bases included, of spares, and of pinned configs.
 constexpr const char* kServingBuilds =
@@ -57,7 +56,7 @@ std::string size_of_row(SQLite::Database& database, const std::string& table) {
   return fmt::format("{}", fmt::join(lengths, " + "));
 }
 
-std::vector<TableSpace> tables_of(SQLite::Database& database) {
+std::vector<TableSpace> table_spaces(SQLite::Database& database) {
   std::vector<TableSpace> tables;
   SQLite::Statement names(
       database, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'");
@@ -258,7 +257,7 @@ UNION SELECT c.implementation FROM configs c WHERE c.id IN
     exec(
         fmt::format("INSERT INTO temp.tried_build SELECT DISTINCT build FROM trials WHERE build IS NOT NULL "
                     "UNION SELECT id FROM builds WHERE began_us < {}",
-                    (now_seconds() - kDay) * 1'000'000));
+                    (now_seconds() - kSecondsOfADay) * 1'000'000));
   }
 
   void take_past_winners() {
@@ -327,7 +326,7 @@ CacheSpace WholeFile::space(const Store& store) {
     space.log_bytes = none ? 0 : static_cast<std::int64_t>(log);
     space.first_trial = number_of(handle, "SELECT ifnull(min(measured_at), 0) FROM trials");
     space.last_trial = number_of(handle, "SELECT ifnull(max(measured_at), 0) FROM trials");
-    space.tables = tables_of(handle);
+    space.tables = table_spaces(handle);
     read_binaries(handle, space);
     read_ops(handle, space);
     return space;

@@ -132,7 +132,7 @@ class RowReader {
   std::map<std::int64_t, DeviceFacts> devices_;
 };
 
-std::vector<std::string> tables_of(Database& database) {
+std::vector<std::string> all_tables(Database& database) {
   std::vector<std::string> tables;
   Query query = database.query("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'");
   while (query.next()) tables.push_back(query.text(0));
@@ -315,7 +315,7 @@ void Store::check() const {
       throw BadRow(fmt::format("row {} of the table {} refers to a row of {} that does not exist",
                                references.integer(1), references.text(0), references.text(2)));
     }
-    for (const std::string& table : tables_of(database)) {
+    for (const std::string& table : all_tables(database)) {
       SQLite::Statement rows(database.handle(), fmt::format("SELECT count(*) FROM {} WHERE intact", table));
       rows.executeStep();
     }

@@ -25,7 +25,7 @@ class ManPages : public CliTest {
   std::vector<std::string> written_;
 };
 
-[[nodiscard]] bool is_there(const std::string& program) {
+[[nodiscard]] bool is_on_path(const std::string& program) {
   return contains(output_of("command -v " + program), program);
 }
 
@@ -46,13 +46,13 @@ TEST_F(ManPages, are_one_for_the_program_and_one_for_each_verb) {
 }
 
 TEST_F(ManPages, please_the_typesetters) {
-  if (!is_there("groff") && !is_there("mandoc")) GTEST_SKIP() << "there is neither groff nor mandoc";
+  if (!is_on_path("groff") && !is_on_path("mandoc")) GTEST_SKIP() << "there is neither groff nor mandoc";
   for (const std::string& page : written_) {
-    if (is_there("groff")) {
+    if (is_on_path("groff")) {
       EXPECT_EQ(output_of(fmt::format("groff -ww -man -Tutf8 -rLL=78n {} >/dev/null", quoted(page))), "") << page;
     }
     // A page has no date: it would differ from build to build.
-    if (is_there("mandoc")) {
+    if (is_on_path("mandoc")) {
       EXPECT_EQ(output_of(fmt::format("mandoc -Tlint -Wwarning {} | grep -v 'missing date'", quoted(page))), "")
           << page;
     }
@@ -60,7 +60,7 @@ TEST_F(ManPages, please_the_typesetters) {
 }
 
 TEST_F(ManPages, say_what_help_says) {
-  if (!is_there("groff")) GTEST_SKIP() << "there is no groff";
+  if (!is_on_path("groff")) GTEST_SKIP() << "there is no groff";
   for (const char* verb : {"sweep", "show", "doctor", "export"}) {
     const std::string page =
         words_of(output_of(fmt::format("groff -man -Tutf8 -P-c -rLL=2000n {} | sed 's/.\x08//g'",

@@ -108,7 +108,7 @@ class Prepare : public CliTest {
   }
 };
 
-nlohmann::json row_of(const nlohmann::json& table, const std::string& spec) {
+nlohmann::json prepared_row(const nlohmann::json& table, const std::string& spec) {
   for (const nlohmann::json& row : table.at("rows")) {
     if (row.at("spec") == spec) return row;
   }
@@ -183,19 +183,19 @@ TEST_F(Prepare, learns_of_all_shapes_and_anew_where_there_are_spares) {
   const std::size_t shapes = tuned();
   ASSERT_GE(shapes, 24U);
   const nlohmann::json first = json_of({"prepare", "shift", "--configs", "1"});
-  EXPECT_EQ(row_of(first, spec).at("learned_from"), shapes);
+  EXPECT_EQ(prepared_row(first, spec).at("learned_from"), shapes);
   for (const nlohmann::json& row : first.at("rows")) {
     if (row.at("spec") == spec) continue;
     EXPECT_EQ(row.at("learned_from"), 0) << "of one shape nothing can be learned: " << row;
   }
   EXPECT_EQ(stored_model_is_of(), shapes);
-  EXPECT_EQ(row_of(first, spec).at("added"), 1);
+  EXPECT_EQ(prepared_row(first, spec).at("added"), 1);
 
   add_shape(50, 320);
   const nlohmann::json second = json_of({"prepare", "shift", "--configs", "1"});
-  EXPECT_EQ(row_of(second, spec).at("learned_from"), shapes + 1);
-  EXPECT_EQ(row_of(second, spec).at("there"), 1);
-  EXPECT_LE(row_of(second, spec).at("added"), 1) << "as many as are asked for";
+  EXPECT_EQ(prepared_row(second, spec).at("learned_from"), shapes + 1);
+  EXPECT_EQ(prepared_row(second, spec).at("there"), 1);
+  EXPECT_LE(prepared_row(second, spec).at("added"), 1) << "as many as are asked for";
   EXPECT_EQ(stored_model_is_of(), shapes + 1);
 
   const Outcome text = run_on_ops({"prepare", "shift", "--configs", "1"});

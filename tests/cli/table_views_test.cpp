@@ -11,7 +11,7 @@
 namespace tilewright::testing {
 namespace {
 
-const std::string kRecorded = std::string(TILEWRIGHT_TEST_RECORDED) + "/softmax.db.zst";
+const std::string kRecordedViews = std::string(TILEWRIGHT_TEST_RECORDED) + "/softmax.db.zst";
 
 Trial demo_trial(const std::string& config, double median_ns, const std::string& compiler) {
   Trial trial;
@@ -170,14 +170,14 @@ TEST_F(TableViews, compares_versions_of_one_cache) {
 
 TEST_F(TableViews, compares_real_trials_of_a_gpu_on_terminals) {
   for (const char* width : {"80", "200"}) {
-    const Outcome outcome = run({"table", "softmax", "--compare", kRecorded, kRecorded},
+    const Outcome outcome = run({"table", "softmax", "--compare", kRecordedViews, kRecordedViews},
                                 {.environment = {{"COLUMNS", width}, {"TILEWRIGHT_CACHE", cache()}}});
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_TRUE(contains(unwrapped(outcome.out), "over 14 problems: 1.00")) << outcome.out;
     // A side's name is a path, which is not wrapped.
     std::istringstream lines(outcome.out);
     for (std::string line; std::getline(lines, line);) {
-      if (contains(line, kRecorded)) continue;
+      if (contains(line, kRecordedViews)) continue;
       const auto columns = std::count_if(line.begin(), line.end(), [](char byte) { return (byte & 0xC0) != 0x80; });
       EXPECT_LE(columns, std::stol(width)) << line;
     }

@@ -35,7 +35,7 @@ struct MapOf {
   PlannedMap map;
 };
 
-class DeviceFunctions : public testing::Test {
+class DeviceFunctions : public ::testing::Test {
  protected:
   void SetUp() override {
     const cuda::Driver* driver = cuda::Driver::find(&why_no_gpu_);

@@ -8,12 +8,12 @@
 namespace tilewright::test {
 namespace {
 
-constexpr std::size_t kRows = 128;  // two slabs
-constexpr std::size_t kSteps = 6;   // one part and a half of 128 bytes
+constexpr std::size_t kTileRows = 128;  // two slabs
+constexpr std::size_t kSteps = 6;       // one part and a half of 128 bytes
 constexpr std::size_t kWidths[] = {32, 64, 96, 128, 160, 192, 224, 256};
 constexpr std::size_t kWidest = 256;
 
-/// D = A B, added a second time: twice the product, for each N of `widths`, one block each. `in` has A (kRows × k) and
+/// D = A B, added a second time: twice the product, for each N of `widths`, one block each. `in` has A (kTileRows × k) and
 /// B (kWidest × k) as floats, k fastest; the blocks' rows of `out` follow each other.
 std::string products(const std::string& type, bool transposed_a, bool transposed_b,
                      const std::vector<std::size_t>& widths) {
@@ -21,7 +21,7 @@ std::string products(const std::string& type, bool transposed_a, bool transposed
   std::size_t columns = 0;
   for (std::size_t i = 0; i < widths.size(); ++i) {
     calls += "  if (blockIdx.x == " + std::to_string(i) + ") multiply<" + std::to_string(widths[i]) + ">(a, b, out + " +
-             std::to_string(columns * kRows) + ");\n";
+             std::to_string(columns * kTileRows) + ");\n";
     columns += widths[i];
   }
   const auto constant = [](const char* name, auto value) {
@@ -30,7 +30,7 @@ std::string products(const std::string& type, bool transposed_a, bool transposed
   return "#include \"device/ptx/fence.cuh\"\n#include \"device/ptx/wgmma.cuh\"\n#include \"device/shared.cuh\"\nusing "
          "T = " +
          type + ";\n" + constant("kTransposedA", transposed_a) + constant("kTransposedB", transposed_b) +
-         constant("kRows", kRows) + constant("kSteps", kSteps) + R"cu(
+         constant("kTileRows", kTileRows) + constant("kSteps", kSteps) + R"cu(
 constexpr int kStep = 32 / sizeof(T), kDepth = kSteps * kStep, kRowBytes = 128, kSlab = 64;
 __device__ void put(float* to, float value) { *to = value; }
 __device__ void put(__half* to, float value) { *to = __float2half(value); }
@@ -51,10 +51,10 @@ template <bool kTransposed> __device__ u32 offset(int step, int slab, int extent
   return (step / 4 * extent + slab * kSlab) * kRowBytes + step % 4 * 32;
 }
 template <int N> __device__ void multiply(const float* a, const float* b, u32* out) {
-  constexpr int kBytesA = (kTransposedA ? kDepth * 2 : kRows * 2) * kRowBytes;
+  constexpr int kBytesA = (kTransposedA ? kDepth * 2 : kTileRows * 2) * kRowBytes;
   u8* const tile_a = shared_storage<u8>();
   u8* const tile_b = tile_a + kBytesA;
-  fill<kTransposedA>(tile_a, a, kRows);
+  fill<kTransposedA>(tile_a, a, kTileRows);
   fill<kTransposedB>(tile_b, b, N);
   ptx::fence_shared_to_async();
   __syncthreads();
@@ -70,7 +70,7 @@ template <int N> __device__ void multiply(const float* a, const float* b, u32* o
 #pragma unroll
       for (int step = 0; step < kSteps; ++step) {
         ptx::wgmma<T, N, kTransposedA, kTransposedB>(
-            d, ptx::advance(first_a, offset<kTransposedA>(step, slab, kRows)),
+            d, ptx::advance(first_a, offset<kTransposedA>(step, slab, kTileRows)),
             ptx::advance(first_b, offset<kTransposedB>(step, 0, N)), time > 0 || step > 0);
       }
       ptx::wgmma_commit();
@@ -86,7 +86,7 @@ template <int N> __device__ void multiply(const float* a, const float* b, u32* o
 }
 template <class Config> __global__ void __launch_bounds__(128) kernel(const u32* in, u32* out) {
   const float* const a = reinterpret_cast<const float*>(in);
-  const float* const b = a + kRows * kDepth;
+  const float* const b = a + kTileRows * kDepth;
 )cu" + calls +
          "}\n";
 }
@@ -98,7 +98,7 @@ class Wgmma : public DeviceFunctions {
                        const std::vector<std::size_t>& widths, std::uint32_t junk = 0) {
     std::vector<double> values;
     Words in;
-    for (const std::uint32_t word : random_words((kRows + kWidest) * depth)) {
+    for (const std::uint32_t word : random_words((kTileRows + kWidest) * depth)) {
       values.push_back(static_cast<double>(word % 16) - 8);
       in.push_back(std::bit_cast<std::uint32_t>(static_cast<float>(values.back())) | (word >> 8 & junk));
     }
@@ -106,19 +106,19 @@ class Wgmma : public DeviceFunctions {
     for (const std::size_t width : widths) columns += width;
     constexpr std::uint32_t kSharedBytes = 1024 * 100;  // two parts of A's rows and of the widest B's
     const Launch launch{.blocks = static_cast<unsigned>(widths.size()), .threads = 128, .shared_bytes = kSharedBytes};
-    run_on_gpu(products(type, transposed_a, transposed_b, widths), launch, in, columns * kRows, {},
+    run_on_gpu(products(type, transposed_a, transposed_b, widths), launch, in, columns * kTileRows, {},
                [&](const Words& out) {
                  const std::uint32_t* next = out.data();
                  for (const std::size_t width : widths) {
                    std::size_t wrong = 0;
-                   for (std::size_t i = 0; i < kRows * width; ++i) {
+                   for (std::size_t i = 0; i < kTileRows * width; ++i) {
                      const double* const a = values.data() + i / width * depth;
-                     const double* const b = values.data() + (kRows + i % width) * depth;
+                     const double* const b = values.data() + (kTileRows + i % width) * depth;
                      double sum = 0;
                      for (std::size_t k = 0; k < depth; ++k) sum += a[k] * b[k];
                      if (static_cast<double>(std::bit_cast<float>(*next++)) != 2 * sum) ++wrong;
                    }
-                   EXPECT_EQ(wrong, 0U) << "of " << kRows << " x " << width << " elements";
+                   EXPECT_EQ(wrong, 0U) << "of " << kTileRows << " x " << width << " elements";
                  }
                });
   }

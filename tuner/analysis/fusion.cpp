@@ -14,15 +14,13 @@
 #include "cache/plan/plan.hpp"
 #include "cache/plan/traffic.hpp"
 #include "tuner/analysis/intervals.hpp"
+#include "tuner/analysis/roofline.hpp"
 
 namespace tilewright {
 namespace {
 
-// Operations per byte above which compute bounds any GPU in fp32. Used if no ceiling was measured.
-constexpr double kSurelyComputes = 32;
-
 /// A device's measurements, for predictions.
-struct Measured {
+struct MeasuredCeilings {
   std::vector<Ceiling> copies;
   /// The fp32 rate.
   std::optional<ComputeRate> rate;
@@ -52,8 +50,8 @@ struct Measured {
   }
 };
 
-Measured ceilings_of(const Store& store, const std::string& fingerprint, MeasureMode mode) {
-  Measured ceilings{store.ceilings(fingerprint), store.compute_rate(fingerprint)};
+MeasuredCeilings ceilings_of(const Store& store, const std::string& fingerprint, MeasureMode mode) {
+  MeasuredCeilings ceilings{store.ceilings(fingerprint), store.compute_rate(fingerprint)};
   std::erase_if(ceilings.copies, [&](const Ceiling& copy) { return copy.mode != mode; });
   return ceilings;
 }
@@ -74,13 +72,13 @@ void look_up(FusionLine& line, const Store& store, Ceilings& ceilings, const OpD
 
 /// The least compute time by the rate. If a step ran faster than fp32 and the tensor cores' rate is unknown: its
 /// measured time.
-std::optional<double> computing_of(const FusionLine& line, const Measured& ceilings) {
+std::optional<double> computing_of(const FusionLine& line, const MeasuredCeilings& ceilings) {
   const auto by_rate = ceilings.computing_ns(line);
   const Timing* timing = timing_of(line);
   return by_rate && timing != nullptr && beyond_fp32(line.roofline, timing) ? timing->median_ns : by_rate;
 }
 
-void predict(FusionAccount& account, const Measured& ceilings) {
+void predict(FusionAccount& account, const MeasuredCeilings& ceilings) {
   double floor = 0;
   for (const FusionLine& line : account.steps) {
     if (timing_of(line) != nullptr) floor = std::max(floor, timing_of(line)->floor_ns);

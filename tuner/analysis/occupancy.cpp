@@ -8,7 +8,7 @@
 namespace tilewright {
 namespace {
 
-constexpr std::int64_t kWarp = 32;
+constexpr std::int64_t kWarpSize = 32;
 constexpr std::int64_t kPartitions = 4;
 constexpr std::int64_t kRegisterUnit = 256;
 constexpr std::int64_t kSharedUnit = 128;
@@ -33,10 +33,10 @@ std::int64_t most_blocks(int compute_capability) {
 }  // namespace
 
 std::optional<double> occupancy(const BlockNeeds& block, const DeviceFacts& device) {
-  if (device.is_cpu() || block.threads <= 0 || block.registers <= 0 || device.max_threads_per_sm < kWarp) return {};
-  const std::int64_t warps = checked::ceil_div(block.threads, kWarp);
-  const std::int64_t most_warps = device.max_threads_per_sm / kWarp;
-  const std::int64_t of_warp = checked::ceil_div(block.registers * kWarp, kRegisterUnit) * kRegisterUnit;
+  if (device.is_cpu() || block.threads <= 0 || block.registers <= 0 || device.max_threads_per_sm < kWarpSize) return {};
+  const std::int64_t warps = checked::ceil_div(block.threads, kWarpSize);
+  const std::int64_t most_warps = device.max_threads_per_sm / kWarpSize;
+  const std::int64_t of_warp = checked::ceil_div(block.registers * kWarpSize, kRegisterUnit) * kRegisterUnit;
   const std::int64_t held = device.registers_per_sm / kPartitions / of_warp * kPartitions;
   std::int64_t blocks = std::min({most_blocks(device.compute_capability), most_warps / warps, held / warps});
   const std::int64_t system = device.compute_capability >= 80 ? kSharedOfSystem : 0;

@@ -44,6 +44,8 @@ enum class Bound : std::uint8_t {
 /// As "launch", "memory", "compute".
 [[nodiscard]] std::string_view name(Bound bound) noexcept;
 
+/// Operations per byte above the ridge of any GPU in f32, for where no ceiling was measured.
+inline constexpr double kSurelyComputes = 32;
 /// Operations per byte; nullopt if either is unknown.
 [[nodiscard]] std::optional<double> intensity_of(const Roofline& roofline);
 /// The intensity at which rate and ceiling take the same time; nullopt if either is unknown.

@@ -22,7 +22,7 @@ using reading::Mistakes;
 using reading::Node;
 using reading::Section;
 
-std::string text_of(const std::filesystem::path& file) {
+std::string text_of_file(const std::filesystem::path& file) {
   std::error_code ignored;
   std::ifstream stream(file, std::ios::binary);
   if (!stream || std::filesystem::is_directory(file, ignored)) {
@@ -83,7 +83,7 @@ void read_head(const Node& table, Campaign& campaign, Mistakes& mistakes) {
 }  // namespace
 
 Campaign read_campaign(const std::filesystem::path& file) {
-  const Node root = reading::parse_toml(text_of(file), file.string());
+  const Node root = reading::parse_toml(text_of_file(file), file.string());
   Mistakes mistakes(file.string());
   Campaign campaign;
   campaign.name = file.stem().string();

@@ -26,7 +26,7 @@ namespace tilewright::app {
 namespace {
 
 constexpr std::size_t kRulesTold = 3;
-constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+constexpr std::size_t kAllCounts = std::numeric_limits<std::size_t>::max();
 
 /// A device model that would measure, opened or not.
 struct Model {
@@ -37,7 +37,7 @@ struct Model {
 };
 
 /// One problem on one device.
-struct Line {
+struct DryLine {
   Forecast forecast;
   std::string device;
   /// Binaries in the cache, and binaries that neither the cache nor an earlier line has.
@@ -126,35 +126,38 @@ std::size_t sum_of(const std::map<std::string, std::size_t>& counts) {
 
 Cell count(std::size_t value) { return static_cast<std::int64_t>(value); }
 
-Table lines_table(const std::vector<Line>& lines) {
+Table lines_table(const std::vector<DryLine>& lines) {
   Table table;
   table.title = "A sweep would";
-  const auto if_known = [](const Line& line, std::size_t value) { return line.binaries_known ? count(value) : Cell(); };
+  const auto if_known = [](const DryLine& line, std::size_t value) {
+    return line.binaries_known ? count(value) : Cell();
+  };
   fill(table,
-       std::vector<Source<Line>>{
-           {column("problem", "problem"), [](const Line& line) { return Cell(line.forecast.problem.key()); }},
-           {column("state", "cache"), [](const Line& line) { return Cell(std::string(name(line.forecast.state))); }},
-           {spare_column("space", "space"), [](const Line& line) { return count(line.forecast.total); }},
+       std::vector<Source<DryLine>>{
+           {column("problem", "problem"), [](const DryLine& line) { return Cell(line.forecast.problem.key()); }},
+           {column("state", "cache"), [](const DryLine& line) { return Cell(std::string(name(line.forecast.state))); }},
+           {spare_column("space", "space"), [](const DryLine& line) { return count(line.forecast.total); }},
            {spare_column("forbidden", "forbidden"),
-            [](const Line& line) { return count(sum_of(line.forecast.forbidden)); }},
-           {spare_column("legal", "legal"), [](const Line& line) { return count(line.forecast.legal); }},
+            [](const DryLine& line) { return count(sum_of(line.forecast.forbidden)); }},
+           {spare_column("legal", "legal"), [](const DryLine& line) { return count(line.forecast.legal); }},
            // The columns behind it add up to it.
-           {column("considered", "considered"), [](const Line& line) { return count(line.forecast.considered); }},
-           {column("pruned", "pruned"), [](const Line& line) { return count(sum_of(line.forecast.pruned)); }},
-           {column("known", "known"), [](const Line& line) { return count(line.forecast.known); }},
-           {column("to_try", "to try"), [](const Line& line) { return count(line.forecast.to_try); }},
+           {column("considered", "considered"), [](const DryLine& line) { return count(line.forecast.considered); }},
+           {column("pruned", "pruned"), [](const DryLine& line) { return count(sum_of(line.forecast.pruned)); }},
+           {column("known", "known"), [](const DryLine& line) { return count(line.forecast.known); }},
+           {column("to_try", "to try"), [](const DryLine& line) { return count(line.forecast.to_try); }},
            {spare_column("binaries_in_cache", "binaries here"),
-            [&](const Line& line) { return if_known(line, line.in_cache); }},
+            [&](const DryLine& line) { return if_known(line, line.in_cache); }},
            {spare_column("binaries_to_compile", "to compile"),
-            [&](const Line& line) { return if_known(line, line.to_compile); }},
+            [&](const DryLine& line) { return if_known(line, line.to_compile); }},
            {column("time_s", "time", Unit::none, Shown::programs),
-            [](const Line& line) { return line.seconds ? Cell(*line.seconds) : Cell(); }},
+            [](const DryLine& line) { return line.seconds ? Cell(*line.seconds) : Cell(); }},
            {people_column("time", "time"),
-            [](const Line& line) { return line.seconds ? Cell(show_duration(*line.seconds)) : Cell(); }},
+            [](const DryLine& line) { return line.seconds ? Cell(show_duration(*line.seconds)) : Cell(); }},
            {data_column("forbidden_by"),
-            [](const Line& line) { return Cell(counts_text(line.forecast.forbidden, kAll)); }},
-           {data_column("pruned_by"), [](const Line& line) { return Cell(counts_text(line.forecast.pruned, kAll)); }},
-           {common_column("device", "device"), [](const Line& line) { return Cell(line.device); }},
+            [](const DryLine& line) { return Cell(counts_text(line.forecast.forbidden, kAllCounts)); }},
+           {data_column("pruned_by"),
+            [](const DryLine& line) { return Cell(counts_text(line.forecast.pruned, kAllCounts)); }},
+           {common_column("device", "device"), [](const DryLine& line) { return Cell(line.device); }},
        },
        lines);
   return table;
@@ -162,11 +165,11 @@ Table lines_table(const std::vector<Line>& lines) {
 
 /// The duration of the sweep: devices of one model share its problems, and the models run side by side. nullopt if it
 /// cannot be judged.
-std::optional<double> seconds_of(const std::vector<Line>& lines, const std::vector<Model>& models) {
+std::optional<double> seconds_of(const std::vector<DryLine>& lines, const std::vector<Model>& models) {
   double longest = 0;
   for (const Model& model : models) {
     double sum = 0;
-    for (const Line& line : lines) {
+    for (const DryLine& line : lines) {
       if (line.device != model.facts.fingerprint()) continue;
       if (!line.seconds) return std::nullopt;
       sum += *line.seconds;
@@ -185,12 +188,12 @@ std::string time_note(std::optional<double> seconds, const SweepRequest& request
   return note + ".";
 }
 
-void add_notes(Table& table, const std::vector<Line>& lines) {
+void add_notes(Table& table, const std::vector<DryLine>& lines) {
   std::map<std::string, std::size_t> forbidden;
   std::map<std::string, std::size_t> pruned;
   std::size_t to_try = 0;
   std::size_t to_compile = 0;
-  for (const Line& line : lines) {
+  for (const DryLine& line : lines) {
     for (const auto& [rule, sum] : line.forecast.forbidden) forbidden[rule] += sum;
     for (const auto& [reason, sum] : line.forecast.pruned) pruned[reason] += sum;
     to_try += line.forecast.to_try;
@@ -206,7 +209,7 @@ void add_notes(Table& table, const std::vector<Line>& lines) {
       {"problems", count(lines.size())}, {"configs_to_try", count(to_try)}, {"binaries_to_compile", count(to_compile)}};
   if (!forbidden.empty()) table.notes.push_back("Forbidden by " + counts_text(forbidden, kRulesTold) + ".");
   if (!pruned.empty()) {
-    table.notes.push_back("Pruned by " + counts_text(pruned, kAll) + ": they cannot win; --no-prune tries them.");
+    table.notes.push_back("Pruned by " + counts_text(pruned, kAllCounts) + ": they cannot win; --no-prune tries them.");
   }
 }
 
@@ -227,8 +230,8 @@ class DryRun {
     setting_.only = &request.only;
   }
 
-  Line line(const Problem& problem) {
-    Line line;
+  DryLine line(const Problem& problem) {
+    DryLine line;
     line.forecast = forecast_problem(setting_, *request_.definition, problem, compiler_);
     line.device = fingerprint_;
     line.binaries_known = !compiler_.empty();
@@ -270,7 +273,7 @@ std::optional<Table> forecast(const SweepProblems& asked, Listener& listener) {
   const std::vector<Model> models = models_of(asked.tuning.work, glance.store(), listener);
   if (models.empty()) return std::nullopt;
   const History history = glance.store().history();
-  std::vector<Line> lines;
+  std::vector<DryLine> lines;
   bool of_other_ops = false;
   for (const Model& model : models) {
     const bool emulator = model.facts.is_cpu();

@@ -22,35 +22,35 @@ namespace tilewright::app {
 namespace {
 
 /// One strategy on one problem, and the time that measuring all its configs takes.
-struct Line {
+struct ReplayedLine {
   Replayed replayed;
   double all_ns = 0;
 };
 
-Table lines_table(const std::vector<Line>& lines) {
+Table lines_table(const std::vector<ReplayedLine>& lines) {
   Table table;
   table.title = "Replayed";
   fill(table,
-       std::vector<Source<Line>>{
-           {column("strategy", "strategy"), [](const Line& line) { return Cell(line.replayed.strategy); }},
-           {column("shape_key", "problem"), [](const Line& line) { return Cell(line.replayed.problem.key()); }},
+       std::vector<Source<ReplayedLine>>{
+           {column("strategy", "strategy"), [](const ReplayedLine& line) { return Cell(line.replayed.strategy); }},
+           {column("shape_key", "problem"), [](const ReplayedLine& line) { return Cell(line.replayed.problem.key()); }},
            {column("candidates", "configs"),
-            [](const Line& line) { return Cell(static_cast<std::int64_t>(line.replayed.candidates)); }},
+            [](const ReplayedLine& line) { return Cell(static_cast<std::int64_t>(line.replayed.candidates)); }},
            {column("trials", "trials"),
-            [](const Line& line) { return Cell(static_cast<std::int64_t>(line.replayed.trials)); }},
+            [](const ReplayedLine& line) { return Cell(static_cast<std::int64_t>(line.replayed.trials)); }},
            {column("measuring_ns", "measuring", Unit::nanoseconds),
-            [](const Line& line) { return Cell(line.replayed.measuring_ns); }},
+            [](const ReplayedLine& line) { return Cell(line.replayed.measuring_ns); }},
            {column("measuring_share", "of exhaustive", Unit::share),
-            [](const Line& line) { return Cell(line.replayed.measuring_ns / line.all_ns); }},
-           {column("loss", "loss", Unit::share), [](const Line& line) { return Cell(line.replayed.loss); }},
-           {column("winner", "winner"), [](const Line& line) { return Cell(line.replayed.winner.text()); }},
+            [](const ReplayedLine& line) { return Cell(line.replayed.measuring_ns / line.all_ns); }},
+           {column("loss", "loss", Unit::share), [](const ReplayedLine& line) { return Cell(line.replayed.loss); }},
+           {column("winner", "winner"), [](const ReplayedLine& line) { return Cell(line.replayed.winner.text()); }},
        },
        lines);
   return table;
 }
 
 /// Sums one strategy up over all problems.
-std::string summary_of(const std::string& strategy, const std::vector<Line>& lines) {
+std::string summary_of(const std::string& strategy, const std::vector<ReplayedLine>& lines) {
   std::size_t problems = 0;
   std::size_t within_one = 0;
   std::size_t within_three = 0;
@@ -59,7 +59,7 @@ std::string summary_of(const std::string& strategy, const std::vector<Line>& lin
   double spent = 0;
   double all = 0;
   double worst = 0;
-  for (const Line& line : lines) {
+  for (const ReplayedLine& line : lines) {
     if (line.replayed.strategy != strategy) continue;
     ++problems;
     within_one += line.replayed.loss <= 0.01 ? 1U : 0U;
@@ -192,7 +192,7 @@ Table replay(const ReplayRequest& request) {
   const std::vector<Replayed> all =
       tilewright::replay(recordings, "exhaustive",
                          {.seed = setting.seed, .max_trials = 0, .bases = setting.bases, .wanted = setting.wanted});
-  std::vector<Line> lines;
+  std::vector<ReplayedLine> lines;
   for (const std::string& strategy : strategies) {
     const std::vector<Replayed> results = tilewright::replay(recordings, strategy, setting);
     for (std::size_t i = 0; i < results.size(); ++i) lines.push_back({results[i], all[i].measuring_ns});

@@ -22,7 +22,7 @@ namespace tilewright::app {
 namespace {
 
 /// A stale winner and its verdict. It does not move: the sweep's request refers to it.
-struct Line {
+struct RevalidatedLine {
   const OpDefinition* definition = nullptr;
   StaleWinner before;
   Revalidated verdict = Revalidated::left;
@@ -30,37 +30,39 @@ struct Line {
   std::optional<Winner> now;
   Roofline roofline{};
 };
-using Lines = std::deque<Line>;
+using Lines = std::deque<RevalidatedLine>;
 
-const Timing* timing_now(const Line& line) {
+const Timing* timing_now(const RevalidatedLine& line) {
   return line.now && line.now->trial.timing ? &*line.now->trial.timing : nullptr;
 }
 
 Table lines_table(const Lines& lines) {
   Table table;
   table.title = "Revalidated";
-  std::vector<Source<const Line*>> sources{
-      {column("problem", "problem"), [](const Line* line) { return Cell(line->before.problem.key()); }},
-      {column("verdict", "verdict"), [](const Line* line) { return Cell(std::string(name(line->verdict))); }},
-      {column("why", "stale since"), [](const Line* line) { return Cell(line->before.why); }},
-      {column("config_before", "winner before"), [](const Line* line) { return Cell(line->before.config.text()); }},
+  std::vector<Source<const RevalidatedLine*>> sources{
+      {column("problem", "problem"), [](const RevalidatedLine* line) { return Cell(line->before.problem.key()); }},
+      {column("verdict", "verdict"),
+       [](const RevalidatedLine* line) { return Cell(std::string(name(line->verdict))); }},
+      {column("why", "stale since"), [](const RevalidatedLine* line) { return Cell(line->before.why); }},
+      {column("config_before", "winner before"),
+       [](const RevalidatedLine* line) { return Cell(line->before.config.text()); }},
       {column("median_before_ns", "time", Unit::nanoseconds),
-       [](const Line* line) { return Cell(line->before.median_ns); }},
+       [](const RevalidatedLine* line) { return Cell(line->before.median_ns); }},
       {column("config", "winner now"),
-       [](const Line* line) { return line->now ? Cell(line->now->trial.config.text()) : Cell(); }},
-      {column("median_ns", "time now", Unit::nanoseconds), [](const Line* line) {
+       [](const RevalidatedLine* line) { return line->now ? Cell(line->now->trial.config.text()) : Cell(); }},
+      {column("median_ns", "time now", Unit::nanoseconds), [](const RevalidatedLine* line) {
          const Timing* timing = timing_now(*line);
          return timing != nullptr ? Cell(timing->median_ns) : Cell();
        }}};
   for (const auto& placed : {rate_sources(), bound_sources()}) {
-    add_placed<const Line*>(sources, placed, [](const Line* const& line) {
+    add_placed<const RevalidatedLine*>(sources, placed, [](const RevalidatedLine* const& line) {
       return Placed{&line->roofline, timing_now(*line)};
     });
   }
   sources.push_back(
-      {common_column("device", "device"), [](const Line* line) { return Cell(line->before.fingerprint); }});
-  std::vector<const Line*> all;
-  for (const Line& line : lines) all.push_back(&line);
+      {common_column("device", "device"), [](const RevalidatedLine* line) { return Cell(line->before.fingerprint); }});
+  std::vector<const RevalidatedLine*> all;
+  for (const RevalidatedLine& line : lines) all.push_back(&line);
   fill(table, sources, all);
   return table;
 }
@@ -119,7 +121,7 @@ class Revalidation {
   void judge_all() {
     std::map<std::pair<const OpDefinition*, std::string>, std::set<std::string>> stale;
     Ceilings ceilings(store_);
-    for (Line& line : lines_) {
+    for (RevalidatedLine& line : lines_) {
       const auto [found, is_new] = stale.try_emplace({line.definition, line.before.fingerprint});
       if (is_new) {
         for (const StaleWinner& each : stale_now(*line.definition, line.before.fingerprint)) {

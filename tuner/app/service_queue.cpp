@@ -180,7 +180,7 @@ std::vector<Job> jobs_of(const AskedCampaign& campaign, std::span<const TuningDe
   return jobs;
 }
 
-std::string text_of(const nlohmann::ordered_json& json) { return json.dump(2) + "\n"; }
+std::string text_of_json(const nlohmann::ordered_json& json) { return json.dump(2) + "\n"; }
 
 Cell moment(std::int64_t seconds) { return fmt::format("{:%FT%TZ}", fmt::gmtime(static_cast<std::time_t>(seconds))); }
 
@@ -267,7 +267,7 @@ std::optional<JobQueue::Answer> report_misses(const Place& place, const std::str
         refuse(index, fmt::format("{} shapes wait already; ask again when some are tuned", JobQueue::kMostMisses));
       }
     }
-    return JobQueue::Answer{200, text_of({{"accepted", accepted}, {"refused", refused}})};
+    return JobQueue::Answer{200, text_of_json({{"accepted", accepted}, {"refused", refused}})};
   });
 }
 
@@ -288,7 +288,7 @@ std::optional<JobQueue::Answer> submit_campaign(const Place& place, std::span<co
     if (!id)
       throw UsageError(fmt::format("{} problems wait already; submit it again when fewer do", JobQueue::kMostJobs));
     return JobQueue::Answer{
-        202, text_of({{"id", *id}, {"name", asked.name}, {"state", "queued"}, {"problems", jobs.size()}})};
+        202, text_of_json({{"id", *id}, {"name", asked.name}, {"state", "queued"}, {"problems", jobs.size()}})};
   });
 }
 

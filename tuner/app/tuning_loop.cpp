@@ -15,7 +15,7 @@
 namespace tilewright::app {
 namespace {
 
-constexpr std::size_t kMostWeighed = 1000;
+constexpr std::size_t kMostMisses = 1000;
 constexpr std::int64_t kMostAttempts = 3;
 
 std::string op_of(const std::string& shape_key) { return shape_key.substr(0, shape_key.find_first_of("[{")); }
@@ -35,7 +35,7 @@ std::optional<Job> next_job(JobQueue& queue, std::span<const TuningDevice> devic
   for (const TuningDevice& device : devices) fingerprints.push_back(device.fingerprint);
   if (std::optional<Job> job = queue.take(fingerprints, 0)) return job;
   std::optional<std::pair<double, Miss>> heaviest;
-  for (Miss& miss : queue.misses_to_tune(fingerprints, kMostWeighed)) {
+  for (Miss& miss : queue.misses_to_tune(fingerprints, kMostMisses)) {
     const double weight = weight_of(miss, catalogue);
     if (weight > 0 && (!heaviest || weight > heaviest->first)) heaviest = {weight, std::move(miss)};
   }

@@ -16,7 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-Message to_message(const CompileRequest& request) {
+Message message_of(const CompileRequest& request) {
   std::vector<std::string> include_dirs;
   for (const auto& dir : request.include_dirs) include_dirs.push_back(dir.native());
   return {{"source", request.source},   {"name", request.name}, {"label", request.label},
@@ -36,7 +36,7 @@ CompileRequest to_request(const Message& json) {
   return request;
 }
 
-Message to_message(const CompileResult& result) {
+Message message_of(const CompileResult& result) {
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(result.binary.data());
   Message kernels = Message::array();
   for (const CompiledKernel& kernel : result.kernels) {
@@ -52,7 +52,7 @@ Message to_message(const CompileResult& result) {
           {"milliseconds", result.milliseconds}};
 }
 
-Message to_message(const std::exception& error) {
+Message message_of(const std::exception& error) {
   const bool is_usage = dynamic_cast<const UsageError*>(&error) != nullptr;
   return {{is_usage ? "usage_error" : "error", error.what()}};
 }
@@ -93,15 +93,15 @@ int serve_compiles(Compiler& compiler, int socket) {
   while (parent.receive(message) == Channel::Received::message) {
     Message answer;
     try {
-      answer = to_message(compiler.compile(to_request(message)));
+      answer = message_of(compiler.compile(to_request(message)));
     } catch (const std::bad_alloc&) {
       // This kernel exceeded the process's memory limit. The compiler is not at fault.
       CompileResult failed;
       failed.log = "error: memory ran out";
       failed.compiler = compiler.version();
-      answer = to_message(failed);
+      answer = message_of(failed);
     } catch (const std::exception& error) {
-      answer = to_message(error);
+      answer = message_of(error);
     }
     if (!parent.send(answer)) return 1;
   }
@@ -142,7 +142,7 @@ CompileResult CompilerProcesses::attempt(const CompileRequest& request, bool& en
   ended = false;
   const auto started = Clock::now();
   const auto deadline = started + settings_.limit;
-  const Message question = to_message(request);
+  const Message question = message_of(request);
   std::unique_ptr<WorkerProcess> worker;
   Channel::Received got = Channel::Received::end;
   // A worker that died while idle says nothing about this kernel.

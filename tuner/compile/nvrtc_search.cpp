@@ -6,6 +6,8 @@
 #include <fstream>
 #include <system_error>
 
+#include "cache/base/environment.hpp"
+
 namespace tilewright {
 namespace {
 
@@ -13,11 +15,6 @@ namespace fs = std::filesystem;
 
 // Newest first: kernels gain from a newer compiler more often than they lose.
 constexpr const char* kLibraryNames[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::string() : std::string(value);
-}
 
 bool is_there(const fs::path& path) {
   std::error_code failed;
@@ -52,9 +49,9 @@ void add_site_packages(std::vector<fs::path>& places, const fs::path& prefix) {
 std::vector<fs::path> python_site_packages() {
   std::vector<fs::path> places;
   for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
-    if (const std::string prefix = environment(name); !prefix.empty()) add_site_packages(places, prefix);
+    if (const std::string prefix(environment(name)); !prefix.empty()) add_site_packages(places, prefix);
   }
-  const std::string path = environment("PATH");
+  const std::string path(environment("PATH"));
   for (std::size_t begin = 0; begin <= path.size();) {
     const std::size_t end = std::min(path.find(':', begin), path.size());
     const fs::path folder = path.substr(begin, end - begin);
@@ -66,8 +63,8 @@ std::vector<fs::path> python_site_packages() {
     const fs::path real = fs::canonical(folder / "python3", failed);
     if (!failed) add_site_packages(places, real.parent_path().parent_path());
   }
-  const std::string home = environment("HOME");
-  const std::string pyenv = environment("PYENV_ROOT");
+  const std::string home(environment("HOME"));
+  const std::string pyenv(environment("PYENV_ROOT"));
   if (!home.empty()) add_site_packages(places, fs::path(home) / ".local");
   if (!pyenv.empty() || !home.empty()) {
     for (const fs::path& version :
@@ -112,9 +109,9 @@ NvrtcSearchPlaces nvrtc_search_places() {
   NvrtcSearchPlaces places;
   places.library = environment("TILEWRIGHT_NVRTC");
   for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
-    if (const std::string home = environment(name); !home.empty()) places.homes.emplace_back(home);
+    if (const std::string home(environment(name)); !home.empty()) places.homes.emplace_back(home);
   }
-  if (const std::string hidden = environment("TILEWRIGHT_HIDE_CUDA"); !hidden.empty() && hidden != "0") {
+  if (is_set("TILEWRIGHT_HIDE_CUDA")) {
     places.loader = false;
     return places;
   }

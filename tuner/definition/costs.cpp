@@ -16,11 +16,6 @@ namespace {
 /// A larger tensor is sampled at this many evenly spaced elements, whose sum is scaled up.
 constexpr std::int64_t kMostElements = 4096;
 
-[[noreturn]] void refuse(const Formula& formula, std::string message) {
-  const SourcePlace& place = formula.place();
-  throw DefinitionError({{place.file, place.line, place.column, std::move(message)}});
-}
-
 const Argument* summed(const OpDefinition& definition, std::string_view name) {
   const std::vector<Argument>& args = definition.interface.args;
   const auto found = std::ranges::find(args, name, &Argument::name);
@@ -37,7 +32,7 @@ std::int64_t sum_of(const Argument& arg, const OpDefinition& definition, const P
     extents.push_back(extent.integer(dims));
     if (count) count = checked::multiply(*count, extents.back());
   }
-  if (!count) refuse(*sample.formula, fmt::format("'{}' has more than 2^63-1 elements", arg.name));
+  if (!count) refuse_sample(*sample.formula, fmt::format("'{}' has more than 2^63-1 elements", arg.name));
   const std::int64_t looked = std::min(*count, kMostElements);
   std::vector<std::int64_t> indices(extents.size());
   SampleScope scope(definition, problem, static_cast<std::uint64_t>(draw));
@@ -49,7 +44,7 @@ std::int64_t sum_of(const Argument& arg, const OpDefinition& definition, const P
     sum = checked::add(*sum, sample.formula->integer(scope));
   }
   if (sum && looked < *count) sum = checked::multiply(*sum / looked, *count);
-  if (!sum) refuse(*sample.formula, fmt::format("the sum of '{}' is beyond 2^63-1", arg.name));
+  if (!sum) refuse_sample(*sample.formula, fmt::format("the sum of '{}' is beyond 2^63-1", arg.name));
   return *sum;
 }
 

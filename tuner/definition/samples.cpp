@@ -72,12 +72,12 @@ bool is_in_range_of(std::int64_t value) {
          value <= std::int64_t{std::numeric_limits<Number>::max()};
 }
 
-[[noreturn]] void refuse(const Formula& formula, std::string message) {
+}  // namespace
+
+void refuse_sample(const Formula& formula, std::string message) {
   const SourcePlace& place = formula.place();
   throw DefinitionError({{place.file, place.line, place.column, std::move(message)}});
 }
-
-}  // namespace
 
 SampleValue scalar_sample(const OpDefinition& definition, const std::string& name, const Problem& problem) {
   const auto sample = definition.samples.find(name);
@@ -165,15 +165,15 @@ WholeBounds whole_bounds(const Sample& sample, const PlannedArg& arg, const Scop
   if (sample.sometimes) bounds.sometimes = sample.sometimes->integer(scope);
   const bool is_prefix = sample.fill == "prefix";
   if (is_prefix ? bounds.to < 0 : bounds.to <= bounds.from) {
-    refuse(*sample.to, fmt::format("the sample of '{}' is a {} from {} to {}, and there is no number in it{}", arg.name,
-                                   sample.fill, bounds.from, bounds.to, values_in(*sample.to, scope)));
+    refuse_sample(*sample.to, fmt::format("the sample of '{}' is a {} from {} to {}, and there is no number in it{}",
+                                          arg.name, sample.fill, bounds.from, bounds.to, values_in(*sample.to, scope)));
   }
   // A prefix ends in `to` itself.
   const std::int64_t last = is_prefix ? bounds.to : bounds.to - 1;
   for (const std::int64_t value : {bounds.from, last, bounds.sometimes.value_or(last)}) {
     if (holds(arg.type, value)) continue;
-    refuse(*sample.to, fmt::format("the sample of '{}' has the value {}, which {} does not hold{}", arg.name, value,
-                                   name(arg.type), values_in(*sample.to, scope)));
+    refuse_sample(*sample.to, fmt::format("the sample of '{}' has the value {}, which {} does not hold{}", arg.name,
+                                          value, name(arg.type), values_in(*sample.to, scope)));
   }
   return bounds;
 }
@@ -218,19 +218,21 @@ Problem problem_of(const MadeInput& made, const PlannedArg& arg, const Problem& 
     try {
       return make_problem(spec, interface, dims);
     } catch (const UsageError& error) {
-      refuse(place, fmt::format("the sample of '{}' for {} cannot be made: {}", arg.name, problem.key(), error.what()));
+      refuse_sample(place,
+                    fmt::format("the sample of '{}' for {} cannot be made: {}", arg.name, problem.key(), error.what()));
     }
   }();
   const std::vector<PlannedArg> outputs = plan_args(interface, maker);
   const auto output = std::ranges::find(outputs, made.output, &PlannedArg::name);
   if (output == outputs.end()) {
-    refuse(place,
-           fmt::format("the sample of '{}' for {} cannot be made: {} has no '{}' then; 'attributes' of the sample "
-                       "may say otherwise",
-                       arg.name, problem.key(), maker.key(), made.output));
+    refuse_sample(
+        place, fmt::format("the sample of '{}' for {} cannot be made: {} has no '{}' then; 'attributes' of the sample "
+                           "may say otherwise",
+                           arg.name, problem.key(), maker.key(), made.output));
   }
   if (output->shape == arg.shape) return maker;
-  refuse(place, fmt::format("the sample of '{}' for {} has {} elements, and '{}' of {} has {}", arg.name, problem.key(),
+  refuse_sample(place,
+                fmt::format("the sample of '{}' for {} has {} elements, and '{}' of {} has {}", arg.name, problem.key(),
                             fmt::join(arg.shape, "×"), made.output, maker.key(), fmt::join(output->shape, "×")));
 }
 

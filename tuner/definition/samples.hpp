@@ -33,6 +33,9 @@ using SampleValue = std::variant<std::int64_t, double>;
                                                                   std::span<const PlannedArg> args,
                                                                   std::span<const std::size_t> alignments = {});
 
+/// Refuses a formula of a sample that was evaluated: throws DefinitionError at its place.
+[[noreturn]] void refuse_sample(const Formula& formula, std::string message);
+
 /// The name of the draw's number (1, 2, …) in formulas, unless the op gives that name another meaning.
 inline constexpr std::string_view kDraw = "draw";
 

@@ -15,7 +15,7 @@ static_assert(utility_type(DType::f32) == utility::kF32 && utility_type(DType::b
 namespace {
 
 // The number of elements handled at a time.
-constexpr std::int64_t kPiece = std::int64_t{1} << 16;
+constexpr std::int64_t kToolPiece = std::int64_t{1} << 16;
 
 class HostTools : public TensorTools {
  public:
@@ -24,8 +24,8 @@ class HostTools : public TensorTools {
   void fill_random(Address to, DType type, std::int64_t count, const RandomFill& fill) override {
     std::vector<std::byte> piece;
     const auto size = static_cast<std::int64_t>(size_of(type));
-    for (std::int64_t first = 0; first < count; first += kPiece) {
-      const std::int64_t here = std::min(kPiece, count - first);
+    for (std::int64_t first = 0; first < count; first += kToolPiece) {
+      const std::int64_t here = std::min(kToolPiece, count - first);
       piece.resize(static_cast<std::size_t>(here * size));
       for (std::int64_t i = 0; i < here; ++i) {
         utility::write_element(piece.data(), utility_type(type), i, fill.value(first + i));
@@ -126,8 +126,8 @@ class HostTools : public TensorTools {
   template <class Work>
   void for_pieces(Address from, std::size_t size, std::int64_t count, const Work& work) {
     std::vector<std::byte> piece;
-    for (std::int64_t first = 0; first < count; first += kPiece) {
-      const std::int64_t here = std::min(kPiece, count - first);
+    for (std::int64_t first = 0; first < count; first += kToolPiece) {
+      const std::int64_t here = std::min(kToolPiece, count - first);
       piece.resize(static_cast<std::size_t>(here) * size);
       device_.download(piece, from + static_cast<Address>(first) * size);
       work(piece, first, here);

@@ -22,7 +22,7 @@ namespace {
 /// A config with the values of its specialised dims; each has a binary of its own.
 using Built = std::pair<ConfigId, std::vector<std::int64_t>>;
 
-struct Measured {
+struct MeasuredConfig {
   std::string implementation_hash;
   Trial trial;
   Built built;
@@ -33,18 +33,18 @@ struct Shape {
   DeviceFacts device;
   /// The stored winners, in their order.
   std::vector<WinnerRow> rows;
-  std::vector<Measured> measured;
+  std::vector<MeasuredConfig> measured;
   double best_ns = 0;
 };
 
 /// Op, spec, device, mode.
 using SpecKey = std::tuple<std::string, std::string, std::string, MeasureMode>;
 
-double median(const Trial& trial) { return trial.timing ? trial.timing->median_ns : 0; }
+double median_of(const Trial& trial) { return trial.timing ? trial.timing->median_ns : 0; }
 
-class Choosing {
+class CoverChoosing {
  public:
-  Choosing(const Store& store, double ratio, bool need_binaries)
+  CoverChoosing(const Store& store, double ratio, bool need_binaries)
       : store_(store), ratio_(ratio), need_binaries_(need_binaries) {}
 
   CoverChoice choose(const std::vector<Shape>& shapes) {
@@ -57,8 +57,8 @@ class Choosing {
     std::map<Built, std::vector<std::size_t>> covers;
     std::set<Built> bases, winners;
     for (std::size_t i = 0; i < shapes.size(); ++i) {
-      for (const Measured& measured : shapes[i].measured) {
-        if (median(measured.trial) <= ratio_ * shapes[i].best_ns) covers[measured.built].push_back(i);
+      for (const MeasuredConfig& measured : shapes[i].measured) {
+        if (median_of(measured.trial) <= ratio_ * shapes[i].best_ns) covers[measured.built].push_back(i);
       }
       for (const WinnerRow& row : shapes[i].rows) {
         const Built own = built(row.implementation_hash, row.winner.trial.config, shapes[i].key.problem);
@@ -114,17 +114,17 @@ class Choosing {
   static void settle(std::vector<Shape>& shapes) {
     std::map<std::string, std::pair<std::int64_t, std::string>> newest;
     for (const Shape& shape : shapes) {
-      for (const Measured& measured : shape.measured) {
+      for (const MeasuredConfig& measured : shape.measured) {
         auto& [id, hash] = newest[measured.trial.config.implementation];
         if (measured.trial.id >= id) std::tie(id, hash) = std::pair(measured.trial.id, measured.implementation_hash);
       }
     }
     for (Shape& shape : shapes) {
-      std::erase_if(shape.measured, [&](const Measured& measured) {
+      std::erase_if(shape.measured, [&](const MeasuredConfig& measured) {
         return measured.implementation_hash != newest[measured.trial.config.implementation].second;
       });
-      for (const Measured& measured : shape.measured) {
-        const double time = median(measured.trial);
+      for (const MeasuredConfig& measured : shape.measured) {
+        const double time = median_of(measured.trial);
         if (shape.best_ns == 0 || time < shape.best_ns) shape.best_ns = time;
       }
     }
@@ -137,8 +137,8 @@ class Choosing {
     double sum = 0;
     for (const Shape& shape : shapes) {
       double least = std::numeric_limits<double>::infinity();
-      for (const Measured& measured : shape.measured) {
-        if (median(measured.trial) < least && chosen.count(measured.built) > 0) least = median(measured.trial);
+      for (const MeasuredConfig& measured : shape.measured) {
+        if (median_of(measured.trial) < least && chosen.count(measured.built) > 0) least = median_of(measured.trial);
       }
       if (!(least <= ratio * shape.best_ns)) return std::nullopt;
       sum += std::log(least / shape.best_ns);
@@ -191,18 +191,18 @@ class Choosing {
 
   /// Adds the rows that serve the shape; returns its time over the best.
   double add_rows(const Shape& shape, const std::set<Built>& chosen, std::vector<WinnerRow>& rows) {
-    const Measured* best = nullptr;
-    const Measured* dynamic = nullptr;
-    for (const Measured& measured : shape.measured) {
+    const MeasuredConfig* best = nullptr;
+    const MeasuredConfig* dynamic = nullptr;
+    for (const MeasuredConfig& measured : shape.measured) {
       if (chosen.count(measured.built) == 0) continue;
-      const auto is_faster = [&](const Measured* other) {
-        return other == nullptr || median(measured.trial) < median(other->trial);
+      const auto is_faster = [&](const MeasuredConfig* other) {
+        return other == nullptr || median_of(measured.trial) < median_of(other->trial);
       };
       if (is_faster(best)) best = &measured;
       if (!measured.trial.config.specialised() && is_faster(dynamic)) dynamic = &measured;
     }
     const WinnerRow& first = shape.rows.front();
-    const auto add = [&](WinnerRole role, const Measured* measured) {
+    const auto add = [&](WinnerRole role, const MeasuredConfig* measured) {
       if (measured == nullptr) return;
       WinnerRow row = first;
       row.implementation_hash = measured->implementation_hash;
@@ -218,7 +218,7 @@ class Choosing {
     for (const WinnerRow& row : shape.rows) {
       if (row.winner.role == WinnerRole::base) rows.push_back(row);
     }
-    return best != nullptr && shape.best_ns > 0 ? median(best->trial) / shape.best_ns : 1;
+    return best != nullptr && shape.best_ns > 0 ? median_of(best->trial) / shape.best_ns : 1;
   }
 
   const Store& store_;
@@ -242,7 +242,7 @@ std::vector<CoverChoice> choose_cover(const Store& store, double ratio, const Wi
   };
   std::map<TriedKey, std::vector<std::string>> tried;
   for (const Store::Tried& each : store.tried()) tried[tried_key(each.key, each.mode)] = each.implementation_hashes;
-  Choosing choosing(store, ratio, need_binaries);
+  CoverChoosing choosing(store, ratio, need_binaries);
   std::map<SpecKey, std::vector<Shape>> specs;
   for (WinnerRow& row : selected_winners(store, filter)) {
     const std::string device = row.device.fingerprint();
@@ -257,7 +257,7 @@ std::vector<CoverChoice> choose_cover(const Store& store, double ratio, const Wi
     for (Shape& shape : shapes) {
       choosing.measure(shape, tried[tried_key(shape.key, shape.rows.front().mode)]);
     }
-    Choosing::settle(shapes);
+    CoverChoosing::settle(shapes);
     if (!shapes.empty()) choices.push_back(choosing.choose(shapes));
   }
   return choices;

@@ -37,9 +37,9 @@ class Bits {
   std::vector<std::uint64_t> words_;
 };
 
-class Search {
+class CoverSearch {
  public:
-  Search(std::size_t elements, std::vector<Bits> sets, std::size_t most_steps)
+  CoverSearch(std::size_t elements, std::vector<Bits> sets, std::size_t most_steps)
       : elements_(elements), sets_(std::move(sets)), steps_left_(most_steps) {}
 
   SetCover run(const Bits& missing) {
@@ -139,7 +139,7 @@ SetCover cover(std::size_t elements, const std::vector<std::vector<std::size_t>>
     kept.push_back(all[i]);
     places.push_back(i);
   }
-  SetCover found = Search(elements, std::move(kept), most_steps).run(missing);
+  SetCover found = CoverSearch(elements, std::move(kept), most_steps).run(missing);
   for (std::size_t& each : found.chosen) each = places[each];
   return found;
 }

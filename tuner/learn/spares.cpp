@@ -50,10 +50,10 @@ double loss_of_base(const std::vector<ShapeSummary>& shapes) {
   return count == 0 ? 0 : sum / static_cast<double>(count);
 }
 
-class Choosing {
+class SpareChoosing {
  public:
-  Choosing(const WinnerSource& source, const OpInterface& interface, const OpSpec& spec, const DeviceFacts& device,
-           MeasureMode mode, const SpaceValues& space, const ConfigIds& failed)
+  SpareChoosing(const WinnerSource& source, const OpInterface& interface, const OpSpec& spec, const DeviceFacts& device,
+                MeasureMode mode, const SpaceValues& space, const ConfigIds& failed)
       : source_(source),
         interface_(interface),
         spec_(spec),
@@ -369,7 +369,7 @@ NearlyBest not_kept(NearlyBest nearly, const std::vector<ShapeSummary>& known) {
 std::vector<Spare> choose_spares(const WinnerSource& source, const OpInterface& interface, const OpSpec& spec,
                                  const DeviceFacts& device, MeasureMode mode, const SpaceValues& space,
                                  const ConfigIds& failed, const std::vector<ShapeDims>& range, SpareCounts counts) {
-  return Choosing(source, interface, spec, device, mode, space, failed).run(range, counts);
+  return SpareChoosing(source, interface, spec, device, mode, space, failed).run(range, counts);
 }
 
 std::size_t count_spares(const WinnerSource& source, const ProblemKey& key, MeasureMode mode) {

@@ -51,6 +51,9 @@ struct StopRule {
 [[nodiscard]] std::vector<Timing> measure_together(std::span<Rounds* const> rounds, const StopRule& rule,
                                                    const std::function<bool()>& interrupted = {});
 
+/// The time of a round: long enough to time, short enough for many rounds in the budget.
+inline constexpr std::chrono::nanoseconds kRoundTarget = std::chrono::milliseconds(1);
+
 /// The launches of a round of about `target`, from one launch's estimated time: a multiple of `input_sets`, at most
 /// 1024 or one turn of the sets.
 [[nodiscard]] int launches_for(double estimate_ns, std::chrono::nanoseconds target, int input_sets);

@@ -15,7 +15,7 @@ namespace tilewright {
 namespace {
 
 // The interval at which `interrupted` is asked.
-constexpr std::chrono::milliseconds kPatience{50};
+constexpr std::chrono::milliseconds kChannelPatience{50};
 
 }  // namespace
 
@@ -53,7 +53,7 @@ Channel::Received Channel::await(short events, std::optional<Clock::time_point> 
                                  const std::function<bool()>& interrupted) const {
   for (;;) {
     if (interrupted && interrupted()) return Received::interrupted;
-    std::chrono::milliseconds patience = interrupted ? kPatience : std::chrono::milliseconds(-1);
+    std::chrono::milliseconds patience = interrupted ? kChannelPatience : std::chrono::milliseconds(-1);
     if (deadline) {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now());
       if (left.count() <= 0) return Received::late;
@@ -69,7 +69,7 @@ Channel::Received Channel::receive(Message& message, std::optional<Clock::time_p
                                    const std::function<bool()>& interrupted) const {
   std::uint64_t length = 0;
   if (const Received got = receive(&length, sizeof length, deadline, interrupted); got != Received::message) return got;
-  if (length > kMostBytes) return Received::garbled;
+  if (length > kMostDecodedBytes) return Received::garbled;
   std::string bytes(length, '\0');
   const Received got = receive(bytes.data(), length, deadline, interrupted);
   if (got != Received::message) return got;

@@ -25,7 +25,7 @@ namespace {
 }
 
 // The interval at which `interrupted` is asked.
-constexpr std::chrono::milliseconds kPatience{50};
+constexpr std::chrono::milliseconds kPollPatience{50};
 
 int exit_code_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
 
@@ -49,7 +49,7 @@ SubprocessResult run_subprocess(const std::vector<std::string>& command, std::ch
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     const bool stop = left.count() <= 0 || (interrupted && interrupted());
-    const auto patience = interrupted ? std::min(left, kPatience) : left;
+    const auto patience = interrupted ? std::min(left, kPollPatience) : left;
     pollfd readable{read_end.get(), POLLIN, 0};
     const int ready = stop ? 0 : poll(&readable, 1, static_cast<int>(patience.count()));
     if (!stop && (ready == 0 || (ready < 0 && errno == EINTR))) continue;

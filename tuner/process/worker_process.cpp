@@ -20,7 +20,7 @@ namespace tilewright {
 namespace {
 
 // A killed process ends at once, unless the driver still runs its kernels.
-constexpr std::chrono::seconds kPatience{20};
+constexpr std::chrono::seconds kStopPatience{20};
 
 std::array<int, 2> make_sockets(const std::vector<std::string>& command) {
   std::array<int, 2> ends{};
@@ -61,7 +61,7 @@ void WorkerProcess::kill() noexcept {
 std::string WorkerProcess::end(const std::function<bool()>& interrupted) {
   constexpr std::chrono::milliseconds kSlice{50};
   std::optional<int> status = wait_for_process(process_, kSlice);
-  for (auto waited = kSlice; !status && waited < kPatience && !(interrupted && interrupted()); waited += kSlice) {
+  for (auto waited = kSlice; !status && waited < kStopPatience && !(interrupted && interrupted()); waited += kSlice) {
     status = wait_for_process(process_, kSlice);
   }
   if (!status) return "no end yet";

@@ -43,7 +43,7 @@ std::string unit_name(Unit unit) {
   return "none";
 }
 
-struct CellJson {
+struct PageCell {
   PageJson operator()(std::monostate) const { return nullptr; }
   template <class Value>
   PageJson operator()(const Value& value) const {
@@ -121,7 +121,7 @@ PageJson Block::put(const Table& table) {
     PageJson json{{"name", column.name}, {"heading", column.heading}, {"unit", unit_name(column.unit)}};
     std::vector<PageJson> cells;
     cells.reserve(table.rows.size());
-    for (const auto& row : table.rows) cells.push_back(std::visit(CellJson{}, row[i]));
+    for (const auto& row : table.rows) cells.push_back(std::visit(PageCell{}, row[i]));
     const auto any = [&](auto is) { return std::any_of(cells.begin(), cells.end(), is); };
     if (cells.empty() || all_equal(cells)) {
       json["same"] = cells.empty() ? PageJson(nullptr) : cells.front();

@@ -17,9 +17,9 @@ namespace tilewright {
 namespace {
 
 using Side = std::optional<SideBest> CompareLine::*;
-using Sources = std::vector<Source<CompareLine>>;
+using CompareSources = std::vector<Source<CompareLine>>;
 
-void add_side(Sources& sources, const std::string& letter, const std::string& heading, Side side) {
+void add_side(CompareSources& sources, const std::string& letter, const std::string& heading, Side side) {
   const auto time = [&](Column made, double Timing::*member) {
     sources.push_back({std::move(made), [side, member](const CompareLine& line) {
                          return Cell((*(line.*side)->trial.timing).*member);
@@ -32,13 +32,13 @@ void add_side(Sources& sources, const std::string& letter, const std::string& he
   time(data_column(letter + "_time_high_ns"), &Timing::high_ns);
 }
 
-void add_config(Sources& sources, const std::string& letter, const std::string& heading, Side side) {
+void add_config(CompareSources& sources, const std::string& letter, const std::string& heading, Side side) {
   Column config = config_column(letter + "_config", heading);
   config.spare = true;
   sources.push_back({config, [side](const CompareLine& line) { return Cell((line.*side)->trial.config.text()); }});
 }
 
-void add_versions(Sources& sources, const std::string& letter, Side side) {
+void add_versions(CompareSources& sources, const std::string& letter, Side side) {
   sources.push_back(
       {data_column(letter + "_device"), [side](const CompareLine& line) { return Cell((line.*side)->device); }});
   sources.push_back({data_column(letter + "_driver"), [side](const CompareLine& line) {
@@ -51,7 +51,7 @@ void add_versions(Sources& sources, const std::string& letter, Side side) {
 }
 
 /// The share of the ceiling is for people too, if there is room; all else is for programs.
-void add_roofline(Sources& sources, const std::string& letter, const std::string& heading, Side side) {
+void add_roofline(CompareSources& sources, const std::string& letter, const std::string& heading, Side side) {
   const auto place = [side](const CompareLine& line) {
     const SideBest& best = *(line.*side);
     return Placed{&best.roofline, &*best.trial.timing};
@@ -69,7 +69,7 @@ void add_roofline(Sources& sources, const std::string& letter, const std::string
 
 SpeedUp of(const CompareLine& line) { return speed_up(line.a->trial, line.b->trial); }
 
-void add_speed_up(Sources& sources) {
+void add_speed_up(CompareSources& sources) {
   sources.push_back(
       {column("speedup", "speed-up", Unit::ratio), [](const CompareLine& line) { return Cell(of(line).ratio); }});
   sources.push_back(
@@ -129,7 +129,7 @@ Table compare_table(std::string title, const std::string& name_a, const std::str
 
   Table table;
   table.title = std::move(title);
-  Sources sources;
+  CompareSources sources;
   add_problem<CompareLine>(sources, both.empty() ? Problem{} : both.front().problem,
                            [](const CompareLine& line) -> const Problem& { return line.problem; });
   add_side(sources, "a", "A", &CompareLine::a);

@@ -16,7 +16,7 @@
 namespace tilewright {
 namespace {
 
-using Sources = std::vector<Source<ConfigLine>>;
+using ConfigSources = std::vector<Source<ConfigLine>>;
 
 /// Interfaces, recipes and builds, each read once.
 class Library {
@@ -95,7 +95,7 @@ double time_or_last(const ConfigLine& line) {
   return line.trial.timing ? line.trial.timing->median_ns : std::numeric_limits<double>::infinity();
 }
 
-void add_time(Sources& sources) {
+void add_time(ConfigSources& sources) {
   Column star = column("winner", "");
   star.mark = true;
   sources.push_back({star, [](const ConfigLine& line) { return Cell(line.winner); }});
@@ -119,7 +119,7 @@ void add_time(Sources& sources) {
                      }});
 }
 
-void add_status(Sources& sources) {
+void add_status(ConfigSources& sources) {
   Column status = common_column("status", "status");
   status.spare = true;
   sources.push_back({status, [](const ConfigLine& line) { return Cell(std::string(name(line.trial.status))); }});
@@ -128,7 +128,7 @@ void add_status(Sources& sources) {
                      }});
 }
 
-void add_needs(Sources& sources) {
+void add_needs(ConfigSources& sources) {
   sources.push_back(
       {spare_column("registers", "regs"), [](const ConfigLine& line) { return cell_of(line.needs.registers); }});
   sources.push_back({spare_column("shared_bytes", "shared", Unit::bytes),
@@ -139,7 +139,7 @@ void add_needs(Sources& sources) {
                      [](const ConfigLine& line) { return cell_of(line.needs.occupancy); }});
 }
 
-void add_evidence(Sources& sources) {
+void add_evidence(ConfigSources& sources) {
   const auto text = [&](Column made, auto&& of) {
     sources.push_back({std::move(made), [of](const ConfigLine& line) { return Cell(std::string(of(line))); }});
   };
@@ -195,7 +195,7 @@ std::vector<ConfigLine> config_lines(const Store& store, const OpDefinition* def
 Table configs_table(std::string title, const std::vector<ConfigLine>& lines) {
   Table table;
   table.title = std::move(title);
-  Sources sources;
+  ConfigSources sources;
   add_problem<ConfigLine>(sources, lines.empty() ? Problem{} : lines.front().problem,
                           [](const ConfigLine& line) -> const Problem& { return line.problem; });
   const std::size_t of_problem = sources.size();

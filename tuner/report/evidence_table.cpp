@@ -12,7 +12,7 @@
 namespace tilewright {
 namespace {
 
-using Sources = std::vector<Source<EvidenceLine>>;
+using EvidenceSources = std::vector<Source<EvidenceLine>>;
 
 Cell text_cell(const std::string& text) { return text.empty() ? Cell() : Cell(text); }
 Cell count_cell(int count) { return std::int64_t{count}; }
@@ -48,7 +48,7 @@ Cell counts_cell(const std::map<std::string, Count>& counts) {
   return text_cell(text);
 }
 
-void add_choice(Sources& sources) {
+void add_choice(EvidenceSources& sources) {
   sources.push_back(
       {column("strategy", "chosen by"), [](const EvidenceLine& line) { return text_cell(line.winner->strategy); }});
   sources.push_back({column("configs_considered", "configs considered"),
@@ -77,7 +77,7 @@ void add_choice(Sources& sources) {
                      }});
 }
 
-void add_measurement(Sources& sources) {
+void add_measurement(EvidenceSources& sources) {
   sources.push_back({column("rounds", "rounds"), [](const EvidenceLine& line) {
                        return line.trial != nullptr && line.trial->rounds > 0 ? count_cell(line.trial->rounds) : Cell();
                      }});
@@ -99,7 +99,7 @@ void add_measurement(Sources& sources) {
                      }});
 }
 
-void add_binary(Sources& sources) {
+void add_binary(EvidenceSources& sources) {
   const auto of_build = [](auto&& cell) {
     return [cell](const EvidenceLine& line) { return line.build != nullptr ? cell(*line.build) : Cell(); };
   };
@@ -115,7 +115,7 @@ void add_binary(Sources& sources) {
                      [](const EvidenceLine& line) { return text_cell(line.winner->trial.versions.compiler); }});
 }
 
-void add_machine(Sources& sources) {
+void add_machine(EvidenceSources& sources) {
   sources.push_back({column("driver", "CUDA driver"), [](const EvidenceLine& line) {
                        const int driver = line.winner->trial.versions.driver;
                        return driver != 0 ? Cell(fmt::format("{}.{}", driver / 1000, driver % 1000 / 10)) : Cell();
@@ -144,7 +144,7 @@ void add_machine(Sources& sources) {
 Table evidence_table(const std::vector<EvidenceLine>& lines) {
   Table table;
   table.title = "Evidence";
-  Sources sources;
+  EvidenceSources sources;
   add_choice(sources);
   add_measurement(sources);
   add_binary(sources);

@@ -23,7 +23,7 @@ struct Entry {
   /// "step", "chain", "fused".
   const char* kind = "step";
 };
-using Sources = std::vector<Source<Entry>>;
+using FusionSources = std::vector<Source<Entry>>;
 
 const Timing* timing_of(const Entry& shown) {
   return shown.line->trial && shown.line->trial->timing ? &*shown.line->trial->timing : nullptr;
@@ -51,7 +51,7 @@ FusionLine chain_of(const FusionAccount& account) {
   return chain;
 }
 
-void add_lines(Sources& sources) {
+void add_lines(FusionSources& sources) {
   sources.push_back({data_column("kind"), [](const Entry& shown) { return Cell(shown.kind); }});
   sources.push_back({column("name", "step"), [](const Entry& shown) { return Cell(shown.line->name); }});
   sources.push_back({column("op", "op"), [](const Entry& shown) {
@@ -98,7 +98,7 @@ void add_lines(Sources& sources) {
 }
 
 /// Adds the columns that only the fused line fills.
-void add_account(Sources& sources) {
+void add_account(FusionSources& sources) {
   const auto add = [&](const char* name, std::function<Cell(const FusionAccount&)> cell) {
     sources.push_back({data_column(name), [cell = std::move(cell)](const Entry& shown) {
                          return shown.kind == std::string_view("fused") ? cell(*shown.account) : Cell();
@@ -183,7 +183,7 @@ Table fusion_table(const FusionAccount& account) {
   Table table;
   table.title = fmt::format("Fusion of {}{}", account.problem.key(),
                             account.device ? fmt::format(" on {}", account.device->fingerprint()) : "");
-  Sources sources;
+  FusionSources sources;
   sources.push_back({data_column("device"), [](const Entry& shown) {
                        return shown.account->device ? Cell(shown.account->device->fingerprint()) : Cell();
                      }});

@@ -14,25 +14,25 @@
 namespace tilewright {
 namespace {
 
-struct Line {
+struct GateRow {
   const CompareLine* times;
   const GateJudgement* judgement;
   const TimedAgain* again;
 };
 
-std::vector<Line> sorted_lines(const GateReport& report) {
-  std::vector<Line> lines;
+std::vector<GateRow> sorted_lines(const GateReport& report) {
+  std::vector<GateRow> lines;
   for (std::size_t i = 0; i < report.lines.size(); ++i) {
     lines.push_back({&report.lines[i], &report.judgements[i], report.again.empty() ? nullptr : &report.again[i]});
   }
-  const auto place = [](const Line& line) {
+  const auto place = [](const GateRow& line) {
     const int verdict = line.judgement->verdict == GateVerdict::failed      ? 0
                         : line.judgement->verdict == GateVerdict::undecided ? 1
                                                                             : 2;
     return std::pair(verdict, -line.judgement->slower);
   };
   std::stable_sort(lines.begin(), lines.end(),
-                   [&](const Line& left, const Line& right) { return place(left) < place(right); });
+                   [&](const GateRow& left, const GateRow& right) { return place(left) < place(right); });
   return lines;
 }
 
@@ -109,22 +109,23 @@ std::size_t GateReport::count(GateVerdict verdict) const {
 Table gate_table(const GateReport& report) {
   Table table;
   table.title = fmt::format("Gate: A is {}, B is {}, fails if {}", report.a, report.b, rule_text(report.rule));
-  const std::vector<Source<Line>> sources{
-      {column("verdict", "verdict"), [](const Line& line) { return Cell(std::string(name(line.judgement->verdict))); }},
-      {column("shape_key", "problem"), [](const Line& line) { return Cell(line.times->problem.key()); }},
+  const std::vector<Source<GateRow>> sources{
+      {column("verdict", "verdict"),
+       [](const GateRow& line) { return Cell(std::string(name(line.judgement->verdict))); }},
+      {column("shape_key", "problem"), [](const GateRow& line) { return Cell(line.times->problem.key()); }},
       {column("a_time_ns", "A", Unit::nanoseconds),
-       [](const Line& line) { return Cell(line.times->a->trial.timing->median_ns); }},
+       [](const GateRow& line) { return Cell(line.times->a->trial.timing->median_ns); }},
       {column("b_time_ns", "B", Unit::nanoseconds),
-       [](const Line& line) { return Cell(line.times->b->trial.timing->median_ns); }},
-      {column("slower", "slower", Unit::share), [](const Line& line) { return Cell(line.judgement->slower); }},
-      {spare_column("p", "p"), [](const Line& line) { return cell_of(line.judgement->p); }},
+       [](const GateRow& line) { return Cell(line.times->b->trial.timing->median_ns); }},
+      {column("slower", "slower", Unit::share), [](const GateRow& line) { return Cell(line.judgement->slower); }},
+      {spare_column("p", "p"), [](const GateRow& line) { return cell_of(line.judgement->p); }},
       {spare_column("why", "why"),
-       [](const Line& line) { return line.judgement->why.empty() ? Cell() : Cell(line.judgement->why); }},
-      {spare_column("again", "timed again"), [](const Line& line) { return again_cell(line.again); }},
-      {data_column("a_config"), [](const Line& line) { return Cell(line.times->a->trial.config.text()); }},
-      {data_column("b_config"), [](const Line& line) { return Cell(line.times->b->trial.config.text()); }},
-      {data_column("a_device"), [](const Line& line) { return Cell(line.times->a->device); }},
-      {data_column("b_device"), [](const Line& line) { return Cell(line.times->b->device); }},
+       [](const GateRow& line) { return line.judgement->why.empty() ? Cell() : Cell(line.judgement->why); }},
+      {spare_column("again", "timed again"), [](const GateRow& line) { return again_cell(line.again); }},
+      {data_column("a_config"), [](const GateRow& line) { return Cell(line.times->a->trial.config.text()); }},
+      {data_column("b_config"), [](const GateRow& line) { return Cell(line.times->b->trial.config.text()); }},
+      {data_column("a_device"), [](const GateRow& line) { return Cell(line.times->a->device); }},
+      {data_column("b_device"), [](const GateRow& line) { return Cell(line.times->b->device); }},
   };
   fill(table, sources, sorted_lines(report));
   const std::size_t failed = report.count(GateVerdict::failed);
@@ -155,7 +156,7 @@ std::string gate_junit(const GateReport& report) {
   text += fmt::format(R"(<testsuite name="tilewright gate" tests="{}" failures="{}" skipped="{}" errors="0">)",
                       report.lines.size(), report.count(GateVerdict::failed), report.count(GateVerdict::undecided));
   text += '\n';
-  for (const Line& line : sorted_lines(report)) {
+  for (const GateRow& line : sorted_lines(report)) {
     const std::string says = escaped(sentence(*line.times, *line.judgement));
     text += fmt::format(R"(  <testcase classname="{}" name="{}")", escaped(line.times->problem.spec.op),
                         escaped(line.times->problem.key()));

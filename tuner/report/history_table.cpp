@@ -15,7 +15,7 @@
 namespace tilewright {
 namespace {
 
-using Sources = std::vector<Source<HistoryLine>>;
+using HistorySources = std::vector<Source<HistoryLine>>;
 
 std::optional<SpeedUp> gain(const HistoryLine& line) {
   if (!line.before || !timed(*line.before) || !timed(line.trial)) return std::nullopt;
@@ -51,7 +51,7 @@ Cell change_cell(const HistoryLine& line) {
   return Cell(text.empty() ? "measured again" : text);
 }
 
-void add_time(Sources& sources) {
+void add_time(HistorySources& sources) {
   const auto time = [&](Column made, double Timing::*member) {
     sources.push_back({std::move(made), [member](const HistoryLine& line) {
                          return line.trial.timing ? Cell((*line.trial.timing).*member) : Cell();
@@ -64,7 +64,7 @@ void add_time(Sources& sources) {
   time(data_column("time_high_ns"), &Timing::high_ns);
 }
 
-void add_gain(Sources& sources) {
+void add_gain(HistorySources& sources) {
   const auto bound = [&](Column made, double SpeedUp::*member) {
     sources.push_back({std::move(made), [member](const HistoryLine& line) {
                          const std::optional<SpeedUp> ratio = gain(line);
@@ -78,7 +78,7 @@ void add_gain(Sources& sources) {
   sources.push_back({column("changed", "changed"), change_cell});
 }
 
-void add_versions(Sources& sources) {
+void add_versions(HistorySources& sources) {
   sources.push_back({spare_column("driver", "driver"), [](const HistoryLine& line) {
                        const std::string text = driver_text(line.trial.versions.driver);
                        return text.empty() ? Cell() : Cell(text);
@@ -98,7 +98,7 @@ void add_versions(Sources& sources) {
 Table history_table(std::string title, const std::vector<HistoryLine>& lines) {
   Table table;
   table.title = std::move(title);
-  Sources sources;
+  HistorySources sources;
   add_problem<HistoryLine>(sources, lines.empty() ? Problem{} : lines.front().problem,
                            [](const HistoryLine& line) -> const Problem& { return line.problem; });
   Column served = column("served", "served");

@@ -5,11 +5,10 @@
 
 #include <algorithm>
 
+#include "tuner/analysis/roofline.hpp"
+
 namespace tilewright {
 namespace {
-
-// Operations per byte, above the ridge point of any GPU in fp32.
-constexpr double kSurelyComputes = 32;
 
 /// The median in nanoseconds; 0 without a timing.
 double median(const Placed& placed) { return placed.timing != nullptr ? placed.timing->median_ns : 0; }

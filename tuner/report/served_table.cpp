@@ -14,29 +14,31 @@
 namespace tilewright {
 namespace {
 
-using Row = Store::WinnerRow;
+using ServedRow = Store::WinnerRow;
 
 /// A cell that is empty if nothing is served.
-std::function<Cell(const ServedLine&)> served(std::function<Cell(const Row&)> cell) {
+std::function<Cell(const ServedLine&)> served(std::function<Cell(const ServedRow&)> cell) {
   return [cell = std::move(cell)](const ServedLine& line) { return line.served.row ? cell(*line.served.row) : Cell(); };
 }
 
 /// A cell that is empty unless the winner is of this very problem: a fallback was not chosen among others.
-std::function<Cell(const ServedLine&)> exact(std::function<Cell(const Row&)> cell) {
+std::function<Cell(const ServedLine&)> exact(std::function<Cell(const ServedRow&)> cell) {
   return [cell = std::move(cell)](const ServedLine& line) {
     return line.served.match.fit == Fit::exact ? cell(*line.served.row) : Cell();
   };
 }
 
 /// A cell that is empty if the served config was not timed.
-std::function<Cell(const ServedLine&)> timed(std::function<Cell(const Row&)> cell) {
-  return served([cell = std::move(cell)](const Row& row) { return row.winner.trial.timing ? cell(row) : Cell(); });
+std::function<Cell(const ServedLine&)> timed(std::function<Cell(const ServedRow&)> cell) {
+  return served(
+      [cell = std::move(cell)](const ServedRow& row) { return row.winner.trial.timing ? cell(row) : Cell(); });
 }
 
 /// A cell that is empty if the served config is not a winner chosen among others.
-std::function<Cell(const ServedLine&)> chosen(std::function<Cell(const Row&)> cell) {
-  return served(
-      [cell = std::move(cell)](const Row& row) { return row.winner.configs_considered > 0 ? cell(row) : Cell(); });
+std::function<Cell(const ServedLine&)> chosen(std::function<Cell(const ServedRow&)> cell) {
+  return served([cell = std::move(cell)](const ServedRow& row) {
+    return row.winner.configs_considered > 0 ? cell(row) : Cell();
+  });
 }
 
 /// A column of texts that may be broken over lines.
@@ -65,16 +67,17 @@ std::vector<Source<ServedLine>> match_sources(const Problem& problem) {
 std::vector<Source<ServedLine>> time_sources() {
   return {
       {breakable_column("winner", "winner"),
-       served([](const Row& row) { return Cell(row.winner.trial.config.text()); })},
+       served([](const ServedRow& row) { return Cell(row.winner.trial.config.text()); })},
       // What follows is of this problem, which need not be the one asked for.
       {breakable_column("measured_shape_key", "measured on"),
-       timed([](const Row& row) { return Cell(row.problem.key()); })},
+       timed([](const ServedRow& row) { return Cell(row.problem.key()); })},
       {column("time_ns", "time", Unit::nanoseconds),
-       served([](const Row& row) { return time_cell(row.winner, &Timing::median_ns); })},
+       served([](const ServedRow& row) { return time_cell(row.winner, &Timing::median_ns); })},
       {people_column("half_interval_share", "±", Unit::share),
-       served([](const Row& row) { return half_interval_cell(row.winner.trial); })},
-      {data_column("time_low_ns"), served([](const Row& row) { return time_cell(row.winner, &Timing::low_ns); })},
-      {data_column("time_high_ns"), served([](const Row& row) { return time_cell(row.winner, &Timing::high_ns); })},
+       served([](const ServedRow& row) { return half_interval_cell(row.winner.trial); })},
+      {data_column("time_low_ns"), served([](const ServedRow& row) { return time_cell(row.winner, &Timing::low_ns); })},
+      {data_column("time_high_ns"),
+       served([](const ServedRow& row) { return time_cell(row.winner, &Timing::high_ns); })},
   };
 }
 
@@ -102,25 +105,26 @@ Placed place(const ServedLine& line) {
 
 std::vector<Source<ServedLine>> evidence_sources() {
   return {
-      {column("mode", "mode"), timed([](const Row& row) { return Cell(std::string(name(row.mode))); })},
+      {column("mode", "mode"), timed([](const ServedRow& row) { return Cell(std::string(name(row.mode))); })},
       {column("speedup_over_base", "vs base", Unit::ratio),
-       exact([](const Row& row) { return speedup_cell(row.winner); })},
-      {breakable_column("runner_up", "runner-up"), exact([](const Row& row) { return runner_up_cell(row.winner); })},
+       exact([](const ServedRow& row) { return speedup_cell(row.winner); })},
+      {breakable_column("runner_up", "runner-up"),
+       exact([](const ServedRow& row) { return runner_up_cell(row.winner); })},
       {column("runner_up_ratio", "its time", Unit::ratio),
-       exact([](const Row& row) { return cell_of(row.winner.runner_up_ratio); })},
+       exact([](const ServedRow& row) { return cell_of(row.winner.runner_up_ratio); })},
       {column("configs_considered", "configs"),
-       chosen([](const Row& row) { return Cell(std::int64_t{row.winner.configs_considered}); })},
+       chosen([](const ServedRow& row) { return Cell(std::int64_t{row.winner.configs_considered}); })},
       {column("configs_failed", "of these failed"),
-       chosen([](const Row& row) { return Cell(std::int64_t{row.winner.configs_failed}); })},
+       chosen([](const ServedRow& row) { return Cell(std::int64_t{row.winner.configs_failed}); })},
       {column("finalists_without_rounds", "finalists without rounds"),
-       exact([](const Row& row) { return without_rounds_cell(row.winner); })},
-      {data_column("measured_at"), timed([](const Row& row) { return Cell(row.winner.trial.measured_at); })},
+       exact([](const ServedRow& row) { return without_rounds_cell(row.winner); })},
+      {data_column("measured_at"), timed([](const ServedRow& row) { return Cell(row.winner.trial.measured_at); })},
       {people_column("measured", "measured"),
-       timed([](const Row& row) { return Cell(show_moment(row.winner.trial.measured_at)); })},
+       timed([](const ServedRow& row) { return Cell(show_moment(row.winner.trial.measured_at)); })},
       {column("device", "device"), [](const ServedLine& line) { return Cell(line.device); }},
-      {data_column("winner_device"), served([](const Row& row) { return Cell(row.device.fingerprint()); })},
+      {data_column("winner_device"), served([](const ServedRow& row) { return Cell(row.device.fingerprint()); })},
       {data_column("timed_by"),
-       served([](const Row& row) { return Cell(std::string(row.device.is_cpu() ? "emulator" : "gpu")); })},
+       served([](const ServedRow& row) { return Cell(std::string(row.device.is_cpu() ? "emulator" : "gpu")); })},
   };
 }
 

@@ -13,7 +13,7 @@
 namespace tilewright {
 namespace {
 
-using Sources = std::vector<Source<WinnerLine>>;
+using WinnerSources = std::vector<Source<WinnerLine>>;
 
 const Winner& winner(const WinnerLine& line) { return line.row.winner; }
 
@@ -24,7 +24,7 @@ const Timing* timing_of(const WinnerLine& line) {
 
 bool launch_bound(const WinnerLine& line) { return timing_of(line) != nullptr && timing_of(line)->launch_bound(); }
 
-void add_time(Sources& sources) {
+void add_time(WinnerSources& sources) {
   sources.push_back({config_column("winner", "winner"),
                      [](const WinnerLine& line) { return Cell(winner(line).trial.config.text()); }});
   sources.push_back({column("time_ns", "time", Unit::nanoseconds),
@@ -40,7 +40,7 @@ void add_time(Sources& sources) {
   sources.push_back({data_column("launch_bound"), [](const WinnerLine& line) { return Cell(launch_bound(line)); }});
 }
 
-void add_ceiling(Sources& sources) {
+void add_ceiling(WinnerSources& sources) {
   const std::function<Placed(const WinnerLine&)> place = [](const WinnerLine& line) {
     return Placed{&line, timing_of(line)};
   };
@@ -51,7 +51,7 @@ void add_ceiling(Sources& sources) {
   add_placed(sources, bound_sources(), place);
 }
 
-void add_evidence(Sources& sources) {
+void add_evidence(WinnerSources& sources) {
   sources.push_back({data_column("runner_up"), [](const WinnerLine& line) { return runner_up_cell(winner(line)); }});
   sources.push_back(
       {data_column("runner_up_ratio"), [](const WinnerLine& line) { return cell_of(winner(line).runner_up_ratio); }});
@@ -103,7 +103,7 @@ const std::string& emulator_note() {
 Table winners_table(std::string title, const std::vector<WinnerLine>& lines, bool parameters) {
   Table table;
   table.title = std::move(title);
-  Sources sources;
+  WinnerSources sources;
   add_problem<WinnerLine>(sources, lines.empty() ? Problem{} : lines.front().row.problem,
                           [](const WinnerLine& line) -> const Problem& { return line.row.problem; });
   add_time(sources);

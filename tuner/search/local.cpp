@@ -21,7 +21,7 @@ constexpr double kShare = 0.148;
 constexpr std::size_t kFewest = 6;
 // The walk starts from the winners of this many neighbouring shapes. Without winners it starts from drawn candidates,
 // which do not count as steps, and one in kDrawnStep steps is drawn, too.
-constexpr std::size_t kStarts = 3;
+constexpr std::size_t kKnownStarts = 3;
 constexpr std::size_t kDrawnStarts = 24;
 constexpr std::size_t kDrawnStep = 4;
 // The most parameters that one step changes.
@@ -65,7 +65,7 @@ class Local final : public Strategy {
   static std::vector<std::size_t> starts_of(const SearchSpace& space) {
     std::vector<std::size_t> found;
     for (const Neighbour& known : space.known) {
-      if (found.size() >= kStarts) break;
+      if (found.size() >= kKnownStarts) break;
       if (!known.winner) continue;
       const auto nearest = likeness(space.candidates, *known.winner);
       if (nearest && std::ranges::find(found, *nearest) == found.end()) found.push_back(*nearest);

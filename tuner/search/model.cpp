@@ -13,22 +13,22 @@ namespace tilewright {
 namespace {
 
 // The share of the candidates that are measured, and the least number.
-constexpr double kShare = 0.148;
-constexpr std::size_t kFewest = 6;
+constexpr double kShareOfKnown = 0.148;
+constexpr std::size_t kFewestMeasured = 6;
 // The number chosen at a time; their trials change the ranking of the rest.
 constexpr std::size_t kBatch = 3;
 // If nothing is known, this many are drawn first, and a larger share is measured.
 constexpr std::size_t kDrawn = 24;
 constexpr double kShareOfUnknown = 0.25;
 // The most candidates weighed per part. Half are those with the least expected loss by other shapes.
-constexpr std::size_t kMostWeighed = 2048;
+constexpr std::size_t kMostPredicted = 2048;
 
 class Model final : public Strategy {
  public:
   explicit Model(const SearchSpace& space)
       : space_(space), observations_(space), order_(by_merit(space)), ranking_(order_) {
-    const double share = space.known.empty() ? kShareOfUnknown : kShare;
-    most_ = std::max(kFewest, static_cast<std::size_t>(share * static_cast<double>(space.candidates.size())));
+    const double share = space.known.empty() ? kShareOfUnknown : kShareOfKnown;
+    most_ = std::max(kFewestMeasured, static_cast<std::size_t>(share * static_cast<double>(space.candidates.size())));
     open_ = space.known.empty() ? std::min(most_, kDrawn) : 0;
   }
 
@@ -71,10 +71,10 @@ class Model final : public Strategy {
     std::vector<std::size_t> first;
     std::copy_if(order_.begin(), order_.end(), std::back_inserter(first),
                  [&](std::size_t i) { return !observations_.known(i); });
-    if (first.size() <= kMostWeighed) return first;
-    std::vector<std::size_t> others(first.begin() + kMostWeighed / 2, first.end());
-    first.resize(kMostWeighed / 2);
-    keep_drawn(others, kMostWeighed / 2, space_.seed + made);
+    if (first.size() <= kMostPredicted) return first;
+    std::vector<std::size_t> others(first.begin() + kMostPredicted / 2, first.end());
+    first.resize(kMostPredicted / 2);
+    keep_drawn(others, kMostPredicted / 2, space_.seed + made);
     first.insert(first.end(), others.begin(), others.end());
     return first;
   }

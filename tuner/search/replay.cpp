@@ -12,8 +12,6 @@
 namespace tilewright {
 namespace {
 
-// As in a sweep (tuner/sweep/problem_run.cpp).
-constexpr std::size_t kNeighbours = 8;
 constexpr std::size_t kNoBound = 1'000'000;
 
 /// Answers looks from a recording as a device would: rounds in recorded order.
@@ -107,7 +105,7 @@ Neighbours others(const std::vector<Recording>& recordings, const Recording& but
     problem.winner = best->config;
     std::copy_if(recording.trials.begin(), recording.trials.end(), std::back_inserter(problem.trials), timed);
   }
-  return nearest(std::move(known), but.problem, kNeighbours);
+  return nearest(std::move(known), but.problem, kKnownNeighbours);
 }
 
 SearchSpace space_of(const Recording& recording, const std::string& strategy, const std::vector<Recording>& recordings,

@@ -15,6 +15,9 @@
 /// sweep drives it with a device, a replay with recorded trials. For one thread at a time.
 namespace tilewright {
 
+/// The number of neighbouring shapes that a search learns from.
+inline constexpr std::size_t kKnownNeighbours = 8;
+
 class Search {
  public:
   /// `max_trials` limits the candidates looked at, not counting recalled ones; 0: no limit.

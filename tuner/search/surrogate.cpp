@@ -13,8 +13,8 @@ namespace tilewright {
 namespace {
 
 // The trials that count: the fastest and others of the problem's own, and of each neighbour's.
-constexpr std::size_t kFastest = 64;
-constexpr std::size_t kOthers = 128;
+constexpr std::size_t kFastestLearnt = 64;
+constexpr std::size_t kOthersLearnt = 128;
 constexpr std::size_t kFastestOfNeighbour = 8;
 constexpr std::size_t kOthersOfNeighbour = 40;
 // The most cached candidates.
@@ -73,9 +73,9 @@ std::vector<std::size_t> telling(const std::vector<std::optional<Trial>>& told) 
   for (std::size_t i = 0; i < told.size(); ++i) {
     if (told[i] && timed(*told[i])) all.push_back(i);
   }
-  if (all.size() <= kFastest + kOthers) return all;
+  if (all.size() <= kFastestLearnt + kOthersLearnt) return all;
   std::ranges::stable_sort(all, {}, [&](std::size_t i) { return told[i]->timing->median_ns; });
-  keep_excerpt(all, kFastest, kOthers);
+  keep_excerpt(all, kFastestLearnt, kOthersLearnt);
   return all;
 }
 

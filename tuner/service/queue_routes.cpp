@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tuner/service/problem.hpp"
+#include "tuner/service/read_routes.hpp"
 
 namespace tilewright::service {
 namespace {
@@ -68,12 +69,6 @@ std::optional<std::int64_t> id_of(const Call& call) {
 Response no_campaign(const Call& call) {
   return problem(404, fmt::format("there is no campaign {}", call.path_values.at("id")),
                  "GET /v1/campaigns lists all.");
-}
-
-Response json_of(const Table& table) {
-  Response response;
-  response.body = render(table, Format::json);
-  return response;
 }
 
 }  // namespace

@@ -15,12 +15,6 @@ namespace {
 const Parameter kOp{"op", "an op (softmax), its spec (softmax[dtype=bf16]) or a whole shape key", true};
 const Parameter kDevice{"device", "a device of the cache by its name or a part of it, cpu, or sm_90"};
 
-Response json_of(const Table& table) {
-  Response response;
-  response.body = render(table, Format::json);
-  return response;
-}
-
 /// The op and the query's other names, as words of a command line.
 app::ProblemWords words_of(const Call& call, const Route& route) {
   std::vector<std::string> words{call.text("op")};
@@ -71,6 +65,12 @@ Route table_route(const app::Place& place, const char* path, const char* summary
 }
 
 }  // namespace
+
+Response json_of(const Table& table) {
+  Response response;
+  response.body = render(table, Format::json);
+  return response;
+}
 
 void add_read_routes(Router& router, const app::Place& place, app::PlaceWatch& watch) {
   router.add(query_route(place, watch));

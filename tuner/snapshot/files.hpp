@@ -47,6 +47,8 @@ void write_durably(const std::filesystem::path& file, std::string_view text);
 void forget_drafts(const std::filesystem::path& folder);
 /// Flushes the file's content to the disk. Throws CacheError.
 void sync_file(const std::filesystem::path& file);
+/// Most bytes of a manifest.
+inline constexpr std::size_t kMostManifestBytes = std::size_t{1} << 16;
 /// The first `most` bytes; empty if there is no file. Throws Error if it cannot be read.
 [[nodiscard]] std::string read_at_most(const std::filesystem::path& file, std::size_t most);
 

@@ -27,8 +27,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostManifestBytes = std::size_t{1} << 16;
-
 /// Whether another process has the file open: then a write lease is refused. False on file systems without leases.
 bool is_open_elsewhere(const fs::path& file) {
   const Descriptor own(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));

@@ -20,7 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostManifestBytes = std::size_t{1} << 16;
 /// Snapshots that may arrive in pieces at one time; beyond it the oldest is removed.
 constexpr std::size_t kMostParts = 4;
 

@@ -23,7 +23,7 @@ constexpr std::chrono::milliseconds kPatience{50};
 // build, and the compilers' time on the host after that.
 constexpr std::chrono::seconds kLongestPause{2};
 constexpr std::chrono::seconds kShareOfCompilers{1};
-constexpr std::chrono::milliseconds kPoll{2};
+constexpr std::chrono::milliseconds kBuilderPoll{2};
 
 /// Adds its lifetime to a total.
 class Stopwatch {
@@ -178,7 +178,7 @@ bool Builder::owes_compilers() const {
 Builder::CompilePause::CompilePause(Builder& builder, const std::function<bool()>& meanwhile) : builder_(builder) {
   const auto wait = [&] {
     const Stopwatch stopwatch(builder_.waited_);
-    builder_.rest(kPoll);
+    builder_.rest(kBuilderPoll);
   };
   const auto pass = [&] {
     if (!meanwhile || !meanwhile()) wait();

@@ -14,7 +14,6 @@ namespace {
 
 /// The copy op's attribute.
 constexpr std::string_view kReads = "reads";
-constexpr std::chrono::nanoseconds kRoundTarget = std::chrono::milliseconds(1);
 
 }  // namespace
 

@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::milliseconds kPoll{100};
+constexpr std::chrono::milliseconds kLockPoll{100};
 constexpr mode_t kFolderMode = 0700;
 constexpr mode_t kFileMode = 0600;
 
@@ -113,7 +113,7 @@ DeviceLock::DeviceLock(const std::string& uuid, const LockPlaces& places, const 
     if (interrupted()) return;
     if (!told) note(fmt::format("waiting for another tuner to be done with {}", uuid));
     told = true;
-    std::this_thread::sleep_for(kPoll);
+    std::this_thread::sleep_for(kLockPoll);
   }
 }
 

@@ -21,7 +21,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // How often an idle device checks whether another one has returned an item.
-constexpr std::chrono::milliseconds kPoll{20};
+constexpr std::chrono::milliseconds kRunnerPoll{20};
 // The most items in flight, and the share of the device's memory that one call of each may touch together. A problem's
 // inputs, results, reference and input sets take several times that. Larger problems run one after the other.
 constexpr std::size_t kMostActive = 8;
@@ -78,7 +78,7 @@ void DeviceRunner::advance_any() {
   if (open_another()) return;
   if (active_.empty()) {
     const SweepLock::Released released(context_.lock);
-    std::this_thread::sleep_for(kPoll);
+    std::this_thread::sleep_for(kRunnerPoll);
     return;
   }
   // The first item has a config to measure; otherwise it would be finished.

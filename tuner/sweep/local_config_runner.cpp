@@ -17,8 +17,6 @@
 namespace tilewright {
 namespace {
 
-// Long enough to time, short enough for many rounds in the budget.
-constexpr std::chrono::nanoseconds kRoundTarget = std::chrono::milliseconds(1);
 // The length of rounds is estimated by launches for this long, or by this many.
 constexpr std::chrono::duration<double, std::nano> kLook = std::chrono::microseconds(300);
 constexpr int kMostLooked = 32;

@@ -25,8 +25,6 @@ std::vector<std::string> implementation_hashes(const OpDefinition& definition) {
   return hashes;
 }
 
-// The number of neighbouring shapes that a search learns from.
-constexpr std::size_t kNeighbours = 8;
 // The builds requested between two looks; each costs generating a source.
 constexpr std::size_t kRequestsAtOnce = 32;
 // The number of looks searched for one with a ready binary.
@@ -124,7 +122,7 @@ Neighbours ProblemRun::shapes_nearby() const {
        setting_.store->problems_tried(key_.interface_hash, key_.device_fingerprint, setting_.trial.mode)) {
     if (tried != problem_) known.push_back({std::move(tried), {}, std::nullopt});
   }
-  known = nearest(std::move(known), problem_, kNeighbours);
+  known = nearest(std::move(known), problem_, kKnownNeighbours);
   for (Neighbour& neighbour : known) {
     const ProblemKey key{neighbour.problem, key_.interface_hash, key_.device_fingerprint};
     const std::vector<Winner> winners = setting_.store->winners(key, setting_.trial.mode);

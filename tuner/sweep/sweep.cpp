@@ -24,7 +24,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // How often devices that are being opened are checked.
-constexpr std::chrono::milliseconds kPoll{20};
+constexpr std::chrono::milliseconds kPausePoll{20};
 
 class SweepRun {
  public:
@@ -67,7 +67,7 @@ class SweepRun {
         threads.emplace_back([this, runner = runners_[threads.size()].get()] { work(*runner); });
       }
       if (now.awaited.empty()) return;
-      std::this_thread::sleep_for(kPoll);
+      std::this_thread::sleep_for(kPausePoll);
       now = devices_.state();
       const SweepLock::Held held(context_.lock);
       if (needs_no_more(now)) return;

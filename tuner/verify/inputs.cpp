@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kAlignment = 256;
 // Elements compared at a time when locating damage.
-constexpr std::int64_t kPiece = std::int64_t{1} << 16;
+constexpr std::int64_t kInputPiece = std::int64_t{1} << 16;
 
 // The byte of guards: NaN in all floating-point types, so that a read shows, too; in other types a value that no index
 // has.
@@ -280,8 +280,8 @@ std::string ArgumentSet::input_damage(std::size_t arg) const {
   const std::size_t size = size_of(args_[arg].type);
   std::vector<std::byte> piece, kept;
   const TensorLayout& layout = tensors_[arg].layout;
-  for (std::int64_t first = 0; first < layout.span(); first += kPiece) {
-    const std::int64_t here = std::min(kPiece, layout.span() - first);
+  for (std::int64_t first = 0; first < layout.span(); first += kInputPiece) {
+    const std::int64_t here = std::min(kInputPiece, layout.span() - first);
     piece.resize(static_cast<std::size_t>(here) * size);
     device_.download(piece, tensors_[arg].address + static_cast<Address>(first) * size);
     kept.resize(piece.size());

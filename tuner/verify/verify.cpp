@@ -32,7 +32,7 @@ double overflow_of(DType type) {
 }
 
 // The gaps in a sampled output's expected values hold this NaN, which differs from the mark of elements left out.
-constexpr utility::u64 kGap = 0x7ff8000000000a9aULL;
+constexpr utility::u64 kGapBits = 0x7ff8000000000a9aULL;
 
 }  // namespace
 
@@ -106,7 +106,7 @@ struct SampleCheck {
   void mark_gaps(std::size_t arg) {
     if (!has_marked_gaps(arg)) return;
     for (const Gaps& gaps : set.layout(arg).gaps_by_step()) {
-      device.tools().fill_gaps(expected[arg]->address(), gaps, sizeof(double), kGap);
+      device.tools().fill_gaps(expected[arg]->address(), gaps, sizeof(double), kGapBits);
     }
   }
 

@@ -6,6 +6,8 @@
 #include <array>
 #include <charconv>
 
+#include "cache/base/ascii.hpp"
+
 namespace tilewright {
 namespace {
 
@@ -30,10 +32,6 @@ constexpr std::array<Foreign, 11> kForeign{{{"&&", "write 'and'"},
                                             {".", "formulas have whole numbers only"},
                                             {"[", "group with parentheses"}}};
 
-// <cctype> depends on the locale; formulas do not.
-bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
-bool is_word_start(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_word_part(char c) noexcept { return is_word_start(c) || is_digit(c); }
 bool is_space(char c) noexcept { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 class Lexer {

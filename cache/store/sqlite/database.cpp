@@ -21,8 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kOpening = "open the cache";
-
 /// Immutable files are opened by a URI; bytes that could have a meaning in one are escaped.
 std::string immutable_uri(const fs::path& path) {
   std::string uri = "file:";
@@ -44,17 +42,17 @@ bool file_is_there(const fs::path& path) {
   const fs::file_status status = fs::status(path, error);
   if (status.type() == fs::file_type::not_found) return false;
   if (error) {
-    throw fault(kOpening, path, fmt::format("cannot be reached ({})", error.message()),
+    throw fault(kOpeningCache, path, fmt::format("cannot be reached ({})", error.message()),
                 "Check the rights of the folders above it, or name another file with TILEWRIGHT_CACHE=FILE", 0,
                 CacheFault::denied);
   }
   if (fs::is_directory(status)) {
-    throw fault(kOpening, path, "is a folder",
+    throw fault(kOpeningCache, path, "is a folder",
                 fmt::format("Name a file, such as TILEWRIGHT_CACHE={}", (path / "cache.db").string()), 0,
                 CacheFault::no_file);
   }
   if (!fs::is_regular_file(status)) {
-    throw fault(kOpening, path, "is not a regular file", "Name another file with TILEWRIGHT_CACHE=FILE", 0,
+    throw fault(kOpeningCache, path, "is not a regular file", "Name another file with TILEWRIGHT_CACHE=FILE", 0,
                 CacheFault::no_file);
   }
   return true;
@@ -72,7 +70,7 @@ void make_folder(const fs::path& path) {
     fs::permissions(made, fs::perms::group_write | fs::perms::others_write, fs::perm_options::remove, error);
   }
   if (!fs::is_directory(folder)) {
-    throw fault(kOpening, path,
+    throw fault(kOpeningCache, path,
                 fmt::format("needs the folder {}, which cannot be made ({})", folder.string(),
                             error ? error.message() : "something else stands there"),
                 "Make it by hand (mkdir -p), or name a cache elsewhere with TILEWRIGHT_CACHE=FILE");
@@ -80,7 +78,7 @@ void make_folder(const fs::path& path) {
 }
 
 [[noreturn]] void refuse_network(const fs::path& path, std::string_view filesystem) {
-  throw fault(kOpening, path,
+  throw fault(kOpeningCache, path,
               fmt::format("is on a network file system ({}), where several hosts could write it at once and damage it",
                           filesystem),
               "Name a file on a local disk with TILEWRIGHT_CACHE=FILE, and copy the finished cache here afterwards "
@@ -101,15 +99,16 @@ std::unique_ptr<SQLite::Database> open_by(ReadPlan plan, const fs::path& path, i
 void require_readable(SQLite::Database& database, const fs::path& path, std::span<const Migration> steps,
                       bool older_too) {
   if (recognise(database, path, steps) == FileKind::empty) {
-    throw fault(kOpening, path, "is empty",
+    throw fault(kOpeningCache, path, "is empty",
                 "Fill it with `tilewright sweep OP`. If it was copied from a cache in use, its -wal was left behind: "
                 "copy again with sqlite3 FILE \".backup COPY\"",
                 0, CacheFault::empty);
   }
   if (const int schema = stored_schema(database); !older_too && schema < steps.back().version) {
-    throw fault(
-        kOpening, path, fmt::format("has schema {} and this program reads schema {}", schema, steps.back().version),
-        "Bring it forward by opening it once for writing: run `tilewright sweep` with it", 0, CacheFault::older);
+    throw fault(kOpeningCache, path,
+                fmt::format("has schema {} and this program reads schema {}", schema, steps.back().version),
+                "Bring it forward by opening it once for writing: run `tilewright sweep` with it", 0,
+                CacheFault::older);
   }
   require_our_tables(database, path, steps);
 }
@@ -119,7 +118,7 @@ void require_whole_pages(SQLite::Database& database, const fs::path& path) {
   const std::int64_t page = database.execAndGet("PRAGMA page_size").getInt64();
   const auto file = identity_of(path);
   if (!file || page <= 0 || file->size % page == 0) return;
-  throw damage(kOpening, path, fmt::format("its last page has {} of {} bytes", file->size % page, page),
+  throw damage(kOpeningCache, path, fmt::format("its last page has {} of {} bytes", file->size % page, page),
                SQLITE_CORRUPT);
 }
 
@@ -158,7 +157,7 @@ Database::Database(fs::path path, const StoreOptions& options, const Surrounding
       open_current();
     }
   } catch (const SQLite::Exception& refusal) {
-    throw fault(kOpening, path_, refusal, busy_timeout_);
+    throw fault(kOpeningCache, path_, refusal, busy_timeout_);
   }
 }
 
@@ -169,7 +168,7 @@ void Database::reopen() {
   try {
     open_current();
   } catch (const SQLite::Exception& refusal) {
-    throw fault(kOpening, path_, refusal, busy_timeout_);
+    throw fault(kOpeningCache, path_, refusal, busy_timeout_);
   }
 }
 
@@ -181,7 +180,7 @@ void Database::hold(std::unique_ptr<SQLite::Database> opened) {
 
 void Database::open_for_reading() {
   if (!file_is_there(path_)) {
-    throw fault(kOpening, path_, "does not exist",
+    throw fault(kOpeningCache, path_, "does not exist",
                 "Make it with `tilewright sweep OP`, or name another with TILEWRIGHT_CACHE=FILE", 0,
                 CacheFault::missing);
   }
@@ -200,7 +199,7 @@ void Database::open_for_reading() {
     if (plan != ReadPlan::follower || refusal.getErrorCode() != SQLITE_CANTOPEN || !can_read(path_)) throw;
     // The writer may have gone since the plan was made, and the log with it.
     if (!fs::exists(wal_of(path_))) return open_for_reading();
-    throw fault(kOpening, path_,
+    throw fault(kOpeningCache, path_,
                 fmt::format("has a log ({}-wal) that cannot be read without writing in the folder {}",
                             path_.filename().string(), folder_of(path_).string()),
                 "Copy the cache where it may be written (sqlite3 FILE \".backup COPY\") and name the copy with "
@@ -234,7 +233,7 @@ void Database::open_copy() {
     migrate(*handle_, path_, surroundings_.migrations);
     return;
   }
-  throw fault(kOpening, path_, "changes all the time in a folder that this user may not write",
+  throw fault(kOpeningCache, path_, "changes all the time in a folder that this user may not write",
               "Wait until it is written, then run the same again");
 }
 
@@ -245,7 +244,7 @@ void Database::open_for_writing(StoreAccess access) {
   }
   if (!there) make_folder(path_);
   // Checked first: SQLite opens an unwritable file for reading, and reports that only at the first write.
-  if ((there && !can_write(path_)) || !can_write(folder_of(path_))) throw not_writable(kOpening, path_);
+  if ((there && !can_write(path_)) || !can_write(folder_of(path_))) throw not_writable(kOpeningCache, path_);
   hold(std::make_unique<SQLite::Database>(path_.string(),
                                           SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX,
                                           static_cast<int>(busy_timeout_.count())));
@@ -275,7 +274,7 @@ void Database::switch_to_wal() {
     try {
       const std::string mode = handle_->execAndGet("PRAGMA journal_mode = WAL").getString();
       if (mode == "wal") return;
-      throw fault(kOpening, path_, fmt::format("is in journal mode '{}' and cannot be switched to WAL", mode),
+      throw fault(kOpeningCache, path_, fmt::format("is in journal mode '{}' and cannot be switched to WAL", mode),
                   "Move it to a local disk, or name another file with TILEWRIGHT_CACHE=FILE");
     } catch (const SQLite::Exception& refusal) {
       if (refusal.getErrorCode() != SQLITE_BUSY || std::chrono::steady_clock::now() >= deadline) throw;

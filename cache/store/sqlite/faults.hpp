@@ -14,6 +14,9 @@
 /// so that docs/cache.md and the tests can list each text. The functions build the exception; callers throw it.
 namespace tilewright {
 
+/// The action of most faults.
+inline constexpr const char* kOpeningCache = "open the cache";
+
 /// "cannot DOING: the cache PATH REASON. ADVICE". `code` is SQLite's extended code, 0 if SQLite was not asked.
 [[nodiscard]] CacheError fault(std::string_view doing, const std::filesystem::path& path, std::string_view reason,
                                std::string_view advice, int code = 0, CacheFault kind = CacheFault::other);

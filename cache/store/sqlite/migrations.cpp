@@ -11,8 +11,6 @@
 namespace tilewright {
 namespace {
 
-constexpr const char* kOpening = "open the cache";
-
 int pragma(SQLite::Database& database, const char* sql) { return database.execAndGet(sql).getInt(); }
 
 /// A PRAGMA takes numbers only as text; these are ours.
@@ -57,7 +55,7 @@ FileKind recognise(SQLite::Database& database, const std::filesystem::path& path
   const int tables = header.getColumn(2).getInt();
   if (application == 0 && schema == 0 && tables == 0) return FileKind::empty;
   if (application != kApplicationId) {
-    throw fault(kOpening, path,
+    throw fault(kOpeningCache, path,
                 application == 0
                     ? std::string("is an SQLite database of another program")
                     : fmt::format("is an SQLite database of another program (application_id 0x{:08x}, Tilewright's is "
@@ -66,7 +64,7 @@ FileKind recognise(SQLite::Database& database, const std::filesystem::path& path
                 name_another_file(path), 0, CacheFault::foreign);
   }
   if (schema > steps.back().version) {
-    throw fault(kOpening, path,
+    throw fault(kOpeningCache, path,
                 fmt::format("has schema {}, and this program ({}) knows schemas up to {}", schema, version(),
                             steps.back().version),
                 "It was left as it is. Use the Tilewright that wrote it or a newer one, or name another file with "

@@ -54,11 +54,11 @@ TEST(Decode, brings_back_what_was_written) {
 
 TEST(Decode, nests_as_deep_as_the_bound_and_no_deeper) {
   const auto lists = [](std::size_t levels) { return repeated("[", levels) + repeated("]", levels); };
-  EXPECT_TRUE(decode_json(lists(kMostLevels))->is_array());
-  EXPECT_THAT(json_refusal(lists(kMostLevels + 1)), HasSubstr("deeper than 64 levels"));
+  EXPECT_TRUE(decode_json(lists(kMostDecodedLevels))->is_array());
+  EXPECT_THAT(json_refusal(lists(kMostDecodedLevels + 1)), HasSubstr("deeper than 64 levels"));
   const auto nested = [](std::size_t levels) { return repeated("\x81", levels - 1) + "\x80"; };
-  EXPECT_TRUE(decode_cbor(bytes_of(nested(kMostLevels)))->is_array());
-  EXPECT_THAT(cbor_refusal(repeated("\x81", kMostLevels) + "\x81\x01"), HasSubstr("deeper than 64 levels"));
+  EXPECT_TRUE(decode_cbor(bytes_of(nested(kMostDecodedLevels)))->is_array());
+  EXPECT_THAT(cbor_refusal(repeated("\x81", kMostDecodedLevels) + "\x81\x01"), HasSubstr("deeper than 64 levels"));
 }
 
 TEST(Decode, refuses_what_would_overflow_the_stack) {
@@ -75,7 +75,7 @@ TEST(Decode, refuses_what_would_overflow_the_stack) {
 }
 
 TEST(Decode, counts_values_before_it_builds_them) {
-  EXPECT_THAT(json_refusal("[" + repeated("[],", kMostValues) + "0]"), HasSubstr("more than 4194304 values"));
+  EXPECT_THAT(json_refusal("[" + repeated("[],", kMostDecodedValues) + "0]"), HasSubstr("more than 4194304 values"));
   std::string many("\x9A\x00\x50\x00\x00", 5);
   EXPECT_THAT(cbor_refusal(many + repeated("\x80", 0x500000)), HasSubstr("more than 4194304 values"));
 }
@@ -88,7 +88,7 @@ TEST(Decode, believes_no_length_beyond_the_end) {
   EXPECT_THAT(cbor_refusal(""), HasSubstr("cut off"));
   EXPECT_THAT(cbor_refusal("\x19\x01"), HasSubstr("cut off"));
   EXPECT_THAT(cbor_refusal("\x01\x01"), HasSubstr("1 bytes follow"));
-  EXPECT_THAT(json_refusal(std::string(kMostBytes + 1, ' ')), HasSubstr("at most 268435456 are accepted"));
+  EXPECT_THAT(json_refusal(std::string(kMostDecodedBytes + 1, ' ')), HasSubstr("at most 268435456 are accepted"));
 }
 
 TEST(Decode, says_what_the_parser_says) {

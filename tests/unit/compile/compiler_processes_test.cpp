@@ -21,7 +21,7 @@ namespace {
 /// Settings for the worker process tests/unit/compile/compile_worker.cpp, whose compiler the source scripts.
 CompilerProcesses::Settings scripted() { return {{TILEWRIGHT_TEST_COMPILE_WORKER}, "scripted 1"}; }
 
-CompileRequest request(std::string source) {
+CompileRequest request_of(std::string source) {
   CompileRequest request;
   request.source = std::move(source);
   request.name = "softmax.cu";
@@ -34,7 +34,7 @@ CompileRequest request(std::string source) {
 
 TEST(CompilerProcesses, bring_back_all_of_a_result) {
   CompilerProcesses compiler(scripted());
-  const CompileResult result = compiler.compile(request("echo"));
+  const CompileResult result = compiler.compile(request_of("echo"));
   EXPECT_TRUE(result.ok);
   EXPECT_EQ(result.log, "softmax.cu sm_90a /kernels|/with space| --one|--two|");
   EXPECT_EQ(result.compiler, "scripted 1");
@@ -51,7 +51,7 @@ TEST(CompilerProcesses, bring_back_all_of_a_result) {
 
 TEST(CompilerProcesses, bring_back_a_kernel_that_does_not_compile_as_one) {
   CompilerProcesses compiler(scripted());
-  const CompileResult result = compiler.compile(request("refuse"));
+  const CompileResult result = compiler.compile(request_of("refuse"));
   EXPECT_FALSE(result.ok);
   EXPECT_EQ(result.log, "softmax.cu(3): error: refused");
 }
@@ -59,26 +59,26 @@ TEST(CompilerProcesses, bring_back_a_kernel_that_does_not_compile_as_one) {
 TEST(CompilerProcesses, throw_what_the_workers_compiler_threw) {
   CompilerProcesses compiler(scripted());
   EXPECT_THROW(
-      try { (void)compiler.compile(request("usage")); } catch (const Error& error) {
+      try { (void)compiler.compile(request_of("usage")); } catch (const Error& error) {
         EXPECT_STREQ(error.what(), "no such architecture");
         throw;
       },
       UsageError);
   EXPECT_THROW(
-      try { (void)compiler.compile(request("broken")); } catch (const Error& error) {
+      try { (void)compiler.compile(request_of("broken")); } catch (const Error& error) {
         EXPECT_STREQ(error.what(), "headers are missing");
         EXPECT_EQ(dynamic_cast<const UsageError*>(&error), nullptr);
         throw;
       },
       Error);
-  EXPECT_TRUE(compiler.compile(request("echo")).ok) << "the worker serves on";
+  EXPECT_TRUE(compiler.compile(request_of("echo")).ok) << "the worker serves on";
 }
 
 TEST(CompilerProcesses, keep_a_worker_for_the_next_compile) {
   CompilerProcesses compiler(scripted());
-  (void)compiler.compile(request("echo"));
+  (void)compiler.compile(request_of("echo"));
   const auto first = compiler.workers();
-  (void)compiler.compile(request("echo"));
+  (void)compiler.compile(request_of("echo"));
   ASSERT_EQ(first.size(), 1U);
   EXPECT_EQ(compiler.workers(), first);
 }
@@ -90,7 +90,7 @@ TEST(CompilerProcesses, compile_at_once_in_as_many_workers_as_threads_ask) {
     std::vector<std::jthread> threads;
     for (int t = 0; t < 4; ++t) {
       threads.emplace_back([&] {
-        for (int i = 0; i < 5; ++i) good += compiler.compile(request("nap")).ok ? 1 : 0;
+        for (int i = 0; i < 5; ++i) good += compiler.compile(request_of("nap")).ok ? 1 : 0;
       });
     }
   }
@@ -102,25 +102,25 @@ TEST(CompilerProcesses, compile_at_once_in_as_many_workers_as_threads_ask) {
 
 TEST(CompilerProcesses, lose_one_kernel_with_a_worker_that_crashes) {
   CompilerProcesses compiler(scripted());
-  const CompileResult result = compiler.compile(request("crash"));
+  const CompileResult result = compiler.compile(request_of("crash"));
   EXPECT_FALSE(result.ok);
   EXPECT_NE(result.log.find("error: the process that compiled softmax.cu ended with signal 6"), std::string::npos)
       << result.log;
   EXPECT_TRUE(compiler.workers().empty());
-  EXPECT_TRUE(compiler.compile(request("echo")).ok);
+  EXPECT_TRUE(compiler.compile(request_of("echo")).ok);
 }
 
 TEST(CompilerProcesses, lose_one_kernel_with_a_worker_that_sends_what_is_no_result) {
   CompilerProcesses compiler(scripted());
   for (const char* source : {"garble", "strange"}) {
-    const CompileResult result = compiler.compile(request(source));
+    const CompileResult result = compiler.compile(request_of(source));
     EXPECT_FALSE(result.ok);
     EXPECT_NE(result.log.find("error: compiling softmax.cu failed: its process sent an invalid message"),
               std::string::npos)
         << result.log;
     EXPECT_EQ(result.compiler, "scripted 1");
     EXPECT_TRUE(compiler.workers().empty());
-    EXPECT_TRUE(compiler.compile(request("echo")).ok);
+    EXPECT_TRUE(compiler.compile(request_of("echo")).ok);
   }
 }
 
@@ -128,32 +128,32 @@ TEST(CompilerProcesses, that_ended_while_they_had_nothing_to_do_cost_no_kernel_i
   CompilerProcesses compiler(scripted());
   {
     std::vector<std::jthread> threads;
-    for (int t = 0; t < 4; ++t) threads.emplace_back([&] { (void)compiler.compile(request("nap")); });
+    for (int t = 0; t < 4; ++t) threads.emplace_back([&] { (void)compiler.compile(request_of("nap")); });
   }
   for (const pid_t worker : compiler.workers()) {
     ASSERT_EQ(kill(worker, SIGKILL), 0);
     siginfo_t ended{};
     ASSERT_EQ(waitid(P_PID, static_cast<id_t>(worker), &ended, WEXITED | WNOWAIT), 0);
   }
-  const CompileResult result = compiler.compile(request("echo"));
+  const CompileResult result = compiler.compile(request_of("echo"));
   EXPECT_TRUE(result.ok) << result.log;
   EXPECT_EQ(compiler.workers().size(), 1U);
 }
 
 TEST(CompilerProcesses, lose_one_kernel_whose_compile_takes_all_memory) {
   CompilerProcesses compiler(scripted());
-  const CompileResult result = compiler.compile(request("greed"));
+  const CompileResult result = compiler.compile(request_of("greed"));
   EXPECT_FALSE(result.ok);
   EXPECT_EQ(result.log, "error: memory ran out");
   EXPECT_EQ(result.compiler, "scripted 1");
-  EXPECT_TRUE(compiler.compile(request("echo")).ok);
+  EXPECT_TRUE(compiler.compile(request_of("echo")).ok);
 }
 
 TEST(CompilerProcesses, stop_a_compile_that_does_not_end) {
   auto settings = scripted();
   settings.limit = std::chrono::milliseconds(200);
   CompilerProcesses compiler(settings);
-  const CompileResult result = compiler.compile(request("hang"));
+  const CompileResult result = compiler.compile(request_of("hang"));
   EXPECT_FALSE(result.ok);
   EXPECT_EQ(result.log, "error: compiling softmax.cu did not end in 0.2 s, and was stopped");
   EXPECT_GE(result.milliseconds, 200);
@@ -164,7 +164,7 @@ TEST(CompilerProcesses, end_with_their_parent) {
   pid_t worker = 0;
   {
     CompilerProcesses compiler(scripted());
-    (void)compiler.compile(request("echo"));
+    (void)compiler.compile(request_of("echo"));
     worker = compiler.workers().at(0);
     EXPECT_EQ(kill(worker, 0), 0);
   }
@@ -174,7 +174,7 @@ TEST(CompilerProcesses, end_with_their_parent) {
 TEST(CompilerProcesses, say_which_worker_cannot_be_started) {
   CompilerProcesses compiler({{"/nowhere/worker"}, "none"});
   EXPECT_THROW(
-      try { (void)compiler.compile(request("echo")); } catch (const Error& error) {
+      try { (void)compiler.compile(request_of("echo")); } catch (const Error& error) {
         EXPECT_NE(std::string(error.what()).find("/nowhere/worker"), std::string::npos) << error.what();
         throw;
       },

@@ -10,7 +10,7 @@ class ImplementationMistake : public testing::TestWithParam<Spoiled> {};
 
 TEST_P(ImplementationMistake, is_the_one_reported) { expect_mistake(GetParam()); }
 
-const Spoiled kSpoiled[] = {
+const Spoiled kSpoiledImplementations[] = {
     {"name_twice", "name = \"mapped\"", "name = \"simple\"", "\"simple\"", "implementation 'simple' appears twice"},
     {"name_no_identifier", "name = \"mapped\"", "name = \"map ped\"", "\"map ped\"",
      "implementation 'map ped' is not an identifier: letters, digits and _, no digit first"},
@@ -72,7 +72,7 @@ const Spoiled kSpoiled[] = {
      "implementation 'mapped': no kernel takes the output 'y'"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Definition, ImplementationMistake, testing::ValuesIn(kSpoiled), name_of);
+INSTANTIATE_TEST_SUITE_P(Definition, ImplementationMistake, testing::ValuesIn(kSpoiledImplementations), name_of);
 
 }  // namespace
 }  // namespace tilewright::test

@@ -12,7 +12,7 @@ class KernelMistake : public testing::TestWithParam<Spoiled> {};
 
 TEST_P(KernelMistake, is_the_one_reported) { expect_mistake(GetParam()); }
 
-const Spoiled kSpoiled[] = {
+const Spoiled kSpoiledKernels[] = {
     {"entry_not_in_the_source", "entry = \"mini_mapped\"", "entry = \"mini_maped\"", "\"mini_maped\"",
      "there is no kernel 'mini_maped' in mini.cu; did you mean 'mini_mapped'?"},
     {"params_too_few", "\"dim:rows\", \"dim:cols\"]\ngrid", "\"dim:rows\"]\ngrid", "\"mini_simple\"",
@@ -102,7 +102,7 @@ const Spoiled kSpoiled[] = {
      "unknown key 'shared_byte' in kernel 'mini_simple'; did you mean 'shared_bytes'?"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Definition, KernelMistake, testing::ValuesIn(kSpoiled), name_of);
+INSTANTIATE_TEST_SUITE_P(Definition, KernelMistake, testing::ValuesIn(kSpoiledKernels), name_of);
 
 TEST(Kernel, may_have_a_map_over_a_workspace_which_needs_no_other_use) {
   const TempFolder folder;

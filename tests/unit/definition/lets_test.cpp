@@ -121,7 +121,7 @@ TEST_P(LetMistake, is_the_one_reported) { expect_mistake(GetParam()); }
 
 constexpr const char* kSpace = "space = { block = [32, 64] }\n";
 
-const Spoiled kSpoiled[] = {
+const Spoiled kSpoiledLetss[] = {
     {"unused", kSpace, "space = { block = [32, 64] }\nlet = { mini_mapped = 4 }\n", "mini_mapped = 4",
      "let 'mini_mapped' is used nowhere in implementation 'mapped'"},
     {"used_by_itself_alone", kSpace, "space = { block = [32, 64] }\nlet = { wide = \"block > 32\", w = \"wide\" }\n",
@@ -138,7 +138,7 @@ const Spoiled kSpoiled[] = {
      "'act' is text, where a number is needed in `act`"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Definition, LetMistake, testing::ValuesIn(kSpoiled), name_of);
+INSTANTIATE_TEST_SUITE_P(Definition, LetMistake, testing::ValuesIn(kSpoiledLetss), name_of);
 
 }  // namespace
 }  // namespace tilewright::test

@@ -20,7 +20,7 @@ class OpMistake : public testing::TestWithParam<Spoiled> {};
 
 TEST_P(OpMistake, is_the_one_reported) { expect_mistake(GetParam()); }
 
-const Spoiled kSpoiled[] = {
+const Spoiled kSpoiledOps[] = {
     {"name_missing", "name = \"mini\"\n", "", "[op]", "[op] has no 'name'"},
     {"name_other_than_the_file", "\"mini\"", "\"maxi\"", "\"maxi\"",
      "the op is called 'maxi' and its file mini.toml: they must agree"},
@@ -186,7 +186,7 @@ TEST(LearnsFrom, takes_formulas_over_names_of_the_op_that_teaches) {
   EXPECT_EQ(from.parameters.at("depth").text(), "k");
 }
 
-INSTANTIATE_TEST_SUITE_P(Definition, OpMistake, testing::ValuesIn(kSpoiled), name_of);
+INSTANTIATE_TEST_SUITE_P(Definition, OpMistake, testing::ValuesIn(kSpoiledOps), name_of);
 
 }  // namespace
 }  // namespace tilewright::test

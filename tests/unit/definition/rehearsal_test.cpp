@@ -13,7 +13,7 @@ class BaseMistake : public testing::TestWithParam<Spoiled> {};
 
 TEST_P(BaseMistake, is_the_one_reported) { expect_mistake(GetParam()); }
 
-const Spoiled kSpoiled[] = {
+const Spoiled kSpoiledRehearsals[] = {
     {"missing", "base = \"simple{num_warps=4,static_dims=0}\"\n", "", "[op]", "[op] has no 'base'"},
     {"not_a_config", "{num_warps=4,static_dims=0}", "{num_warps=4", "simple{",
      "the base is not a config of this op: config 'simple{num_warps=4', column 19: expected ','; separate pairs with "
@@ -60,7 +60,7 @@ const Spoiled kSpoiled[] = {
      "multiple of 16 bytes, and callers give 4"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Definition, BaseMistake, testing::ValuesIn(kSpoiled), name_of);
+INSTANTIATE_TEST_SUITE_P(Definition, BaseMistake, testing::ValuesIn(kSpoiledRehearsals), name_of);
 
 class RehearsalMistake : public testing::TestWithParam<Spoiled> {};
 

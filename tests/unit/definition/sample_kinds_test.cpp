@@ -29,7 +29,7 @@ const std::string kSource =
              "mini_reference(const typename Config::dtype* x, const int* table, long long "
              "ignore, double* y, float eps,");
 
-OpDefinition load(const std::string& sample, const std::string& more = "") {
+OpDefinition load_kind(const std::string& sample, const std::string& more = "") {
   const TempFolder folder;
   return load_definition(folder.write_mini(toml_with(sample, more), kSource), {kernels_source_dir()});
 }
@@ -43,7 +43,7 @@ std::vector<std::string> mistakes(const std::string& sample, const std::string& 
 }
 
 TEST(SampleKinds, by_a_formula_have_its_lets_in_place_and_know_dims_attributes_and_whole_scalars) {
-  const OpDefinition definition = load(
+  const OpDefinition definition = load_kind(
       ", x = { index = [\"i\", \"j\"], let = { near = \"i - ignore\" }, value = \"near * draw + j\", where = "
       "\"act == 'gelu' or j < cols\", scale = -0.5 }");
   const Sample& sample = definition.samples.at("x");
@@ -59,8 +59,8 @@ TEST(SampleKinds, by_a_formula_have_its_lets_in_place_and_know_dims_attributes_a
 }
 
 TEST(SampleKinds, of_whole_numbers_have_bounds_for_each_problem) {
-  const OpDefinition definition =
-      load(", table = { fill = \"range\", from = \"ignore + 4\", to = \"rows * cols + 1\", sometimes = \"ignore\" }");
+  const OpDefinition definition = load_kind(
+      ", table = { fill = \"range\", from = \"ignore + 4\", to = \"rows * cols + 1\", sometimes = \"ignore\" }");
   const Problem problem = parse_problem("mini{rows=4,cols=5}", definition.interface);
   const PlannedArg arg = plan_args(definition.interface, problem).at(1);
   const WholeBounds bounds = whole_bounds(definition.samples.at("table"), arg, SampleScope(definition, problem, 1));
@@ -70,9 +70,9 @@ TEST(SampleKinds, of_whole_numbers_have_bounds_for_each_problem) {
 }
 
 TEST(SampleKinds, that_come_further_say_what_differs_from_the_first) {
-  const OpDefinition definition = load(", table = { fill = \"permutation\", to = \"rows\" }",
-                                       "[op.samples.large]\nx = { fill = \"normal\", scale = 100 }\nignore = 7\n"
-                                       "[op.samples.sorted]\ntable = { index = [\"i\"], value = \"i\" }\n");
+  const OpDefinition definition = load_kind(", table = { fill = \"permutation\", to = \"rows\" }",
+                                            "[op.samples.large]\nx = { fill = \"normal\", scale = 100 }\nignore = 7\n"
+                                            "[op.samples.sorted]\ntable = { index = [\"i\"], value = \"i\" }\n");
   ASSERT_EQ(definition.more_samples.size(), 2U);
   EXPECT_EQ(definition.more_samples[0].name, "large");
   const Samples& large = definition.more_samples[0].samples;
@@ -88,8 +88,9 @@ TEST(SampleKinds, that_come_further_say_what_differs_from_the_first) {
 }
 
 TEST(SampleKinds, belong_to_no_hash) {
-  const OpDefinition plain = load(""), sampled = load(", table = { fill = \"permutation\", to = \"rows\" }",
-                                                      "[op.samples.large]\nx = { fill = \"normal\", scale = 100 }\n");
+  const OpDefinition plain = load_kind(""),
+                     sampled = load_kind(", table = { fill = \"permutation\", to = \"rows\" }",
+                                         "[op.samples.large]\nx = { fill = \"normal\", scale = 100 }\n");
   EXPECT_EQ(plain.interface.hash(), sampled.interface.hash());
   EXPECT_EQ(plain.implementations[0].hash, sampled.implementations[0].hash);
 }
@@ -181,7 +182,7 @@ TEST(SampleKinds, made_by_an_op_that_does_not_fit_are_mistakes_that_say_all_of_i
 
 TEST(SampleKinds, made_by_another_op_have_its_dims_and_attributes) {
   const OpDefinition definition =
-      load(", x = { op = \"softmax\", output = \"y\", attributes = { pitch = \"strided\" } }");
+      load_kind(", x = { op = \"softmax\", output = \"y\", attributes = { pitch = \"strided\" } }");
   const Problem problem = parse_problem("mini[dtype=bf16,act=gelu]{rows=4,cols=5}", definition.interface);
   const auto made = made_inputs_of(definition);
   ASSERT_EQ(made.size(), 1U);

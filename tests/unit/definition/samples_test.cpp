@@ -19,22 +19,22 @@ std::string pitched(const std::string& sample) {
   return replaced(replaced(with, ", alias = [\"x\"]", ""), "eps = 0.5 }", "eps = 0.5, p = " + sample + " }");
 }
 
-const std::string kSource =
+const std::string kSampleSource =
     replaced(kMiniSource, "mini_reference(const typename Config::dtype* x, double* y, float eps,",
              "mini_reference(const typename Config::dtype* x, double* y, long long p, float eps,");
 
-OpDefinition load(const std::string& sample) {
+OpDefinition load_op(const std::string& sample) {
   const TempFolder folder;
-  return load_definition(folder.write_mini(pitched(sample), kSource), {kernels_source_dir()});
+  return load_definition(folder.write_mini(pitched(sample), kSampleSource), {kernels_source_dir()});
 }
 
-std::vector<std::string> mistakes(const std::string& sample) {
+std::vector<std::string> sample_mistakes(const std::string& sample) {
   const TempFolder folder;
-  return mistakes_of(folder.write_mini(pitched(sample), kSource));
+  return mistakes_of(folder.write_mini(pitched(sample), kSampleSource));
 }
 
 TEST(Samples, of_scalars_are_numbers_or_formulas_of_the_problem) {
-  const OpDefinition definition = load("\"round_up(cols, 64) + 64\"");
+  const OpDefinition definition = load_op("\"round_up(cols, 64) + 64\"");
   const Problem problem = parse_problem("mini[act=gelu]{rows=4,cols=65}", definition.interface);
   EXPECT_EQ(scalar_sample(definition, "p", problem), SampleValue(std::int64_t{192}));
   EXPECT_EQ(scalar_sample(definition, "eps", problem), SampleValue(0.5));
@@ -42,7 +42,7 @@ TEST(Samples, of_scalars_are_numbers_or_formulas_of_the_problem) {
 }
 
 TEST(Samples, of_pitches_are_none_where_a_tensor_is_dense) {
-  const OpDefinition definition = load("\"cols + rows\"");
+  const OpDefinition definition = load_op("\"cols + rows\"");
   const auto pitches = [&](const char* key) {
     const Problem problem = parse_problem(key, definition.interface);
     std::vector<std::int64_t> first;
@@ -57,10 +57,10 @@ TEST(Samples, of_pitches_are_none_where_a_tensor_is_dense) {
 
 TEST(Samples, of_pitches_that_are_less_than_a_row_are_mistakes_of_the_definition) {
   EXPECT_THAT(
-      mistakes("\"cols - 1\""),
+      sample_mistakes("\"cols - 1\""),
       ElementsAre("18:65: the sample of 'p', the pitch of 'x', is 0 for mini[dtype=f32,act=gelu]{rows=1,cols=1}, "
                   "less than a row's 1 elements"));
-  EXPECT_THAT(mistakes("512"),
+  EXPECT_THAT(sample_mistakes("512"),
               ElementsAre("18:64: the sample of 'p', the pitch of 'x', is 512 for "
                           "mini[dtype=f32,act=gelu]{rows=1001,cols=1001}, less than a row's 1001 elements"));
 }
@@ -69,7 +69,7 @@ TEST(Samples, of_strides_place_rows_and_a_tensor_map_may_follow_them) {
   const TempFolder folder;
   std::string toml = replaced(pitched("\"cols + rows\""), "pitch = \"p\"", "strides = [\"p\"]");
   toml = replaced(toml, "box = [\"block\", 1]", "strides = [\"scalar:p\"], box = [\"block\", 1]");
-  const OpDefinition definition = load_definition(folder.write_mini(toml, kSource), {kernels_source_dir()});
+  const OpDefinition definition = load_definition(folder.write_mini(toml, kSampleSource), {kernels_source_dir()});
   const TensorMapRecipe& map = definition.implementation("mapped").recipe.maps.at(0);
   EXPECT_THAT(map.stride_scalars, ElementsAre("p"));
   EXPECT_TRUE(map.strides.empty());

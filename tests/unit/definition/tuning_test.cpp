@@ -9,7 +9,7 @@ class TuningMistake : public testing::TestWithParam<Spoiled> {};
 
 TEST_P(TuningMistake, is_the_one_reported) { expect_mistake(GetParam()); }
 
-const Spoiled kSpoiled[] = {
+const Spoiled kSpoiledTunings[] = {
     {"reference_missing", "reference = { source = \"mini.cu\", entry = \"mini_reference\" }\n", "", "[op]",
      "[op] has no 'reference'"},
     {"reference_source_missing", "source = \"mini.cu\", entry", "source = \"gone.cu\", entry", "\"gone.cu\"",
@@ -57,7 +57,7 @@ const Spoiled kSpoiled[] = {
      "x\",", "dim 'rows' is 'x', which is not a whole number"},
 };
 
-INSTANTIATE_TEST_SUITE_P(Definition, TuningMistake, testing::ValuesIn(kSpoiled), name_of);
+INSTANTIATE_TEST_SUITE_P(Definition, TuningMistake, testing::ValuesIn(kSpoiledTunings), name_of);
 
 TEST(Tuning, has_a_reference_grid_that_covers_the_first_output_unless_the_definition_says_more) {
   const TempFolder folder;

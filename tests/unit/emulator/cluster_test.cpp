@@ -49,7 +49,7 @@ template <class Config> __global__ void kernel(const float* x, float* sums) {
          ";\n}\n";
 }
 
-std::vector<float> sums_of(const EmulatedKernel& kernel, std::uint64_t seed) {
+std::vector<float> cluster_sums(const EmulatedKernel& kernel, std::uint64_t seed) {
   std::vector<float> x(16 * 64);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 11);
   std::vector<float> sums(16);
@@ -60,7 +60,7 @@ std::vector<float> sums_of(const EmulatedKernel& kernel, std::uint64_t seed) {
 TEST(Cluster, distributed_shared_memory_reduces_over_the_blocks_of_a_cluster) {
   const EmulatedKernel kernel(reduction("ptx::cluster_sync()", "ptx::cluster_sync()"));
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
-    const std::vector<float> sums = sums_of(kernel, seed);
+    const std::vector<float> sums = cluster_sums(kernel, seed);
     for (std::size_t block = 0; block < 16; ++block) {
       float expected = 0;
       for (std::size_t i = block / 4 * 256; i < (block / 4 + 1) * 256; ++i) expected += static_cast<float>(i % 11);
@@ -73,7 +73,7 @@ TEST(Cluster, a_missing_cluster_barrier_before_reading_shows_as_poison) {
   const EmulatedKernel kernel(reduction("__syncthreads()", "ptx::cluster_sync()"));
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     int poisoned = 0;
-    for (const float sum : sums_of(kernel, seed)) poisoned += std::isnan(sum) ? 1 : 0;
+    for (const float sum : cluster_sums(kernel, seed)) poisoned += std::isnan(sum) ? 1 : 0;
     EXPECT_GT(poisoned, 0);
   }
 }
@@ -82,7 +82,7 @@ TEST(Cluster, a_block_that_exits_before_its_readers_shows_as_poison) {
   const EmulatedKernel kernel(reduction("ptx::cluster_sync()", "static_cast<void>(0)"));
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     int poisoned = 0;
-    for (const float sum : sums_of(kernel, seed)) poisoned += std::isnan(sum) ? 1 : 0;
+    for (const float sum : cluster_sums(kernel, seed)) poisoned += std::isnan(sum) ? 1 : 0;
     EXPECT_GT(poisoned, 0);
   }
 }

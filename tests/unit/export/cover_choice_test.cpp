@@ -16,7 +16,7 @@ namespace {
 using namespace store_tests;
 
 /// Three shapes of softmax with the same columns; config 4 is the base.
-class Cover : public testing::Test {
+class Cover : public ::testing::Test {
  protected:
   /// Adds a shape with times of configs by their number of warps; the fastest is the winner.
   void shape(std::int64_t rows, const std::vector<std::pair<int, double>>& times, std::int64_t cols = 100,

@@ -16,7 +16,7 @@ inline constexpr TrialStatus kFates[]{
     TrialStatus::ok,        TrialStatus::compile_failed, TrialStatus::exceeds_limits, TrialStatus::wrong_result,
     TrialStatus::timed_out, TrialStatus::crashed,        TrialStatus::pruned};
 
-class ExportTest : public testing::Test {
+class ExportTest : public ::testing::Test {
  protected:
   std::int64_t put(const ProblemKey& key, Trial trial) { return store.put_trial(key, "impl-1", trial); }
 

@@ -11,8 +11,8 @@
 namespace tilewright {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 using Sets = std::vector<std::vector<std::size_t>>;
 

@@ -32,7 +32,7 @@ WinnerLine line(const DeviceFacts& device) {
   return line;
 }
 
-DeviceFacts h200() {
+DeviceFacts an_h200() {
   DeviceFacts facts;
   facts.name = "NVIDIA H200";
   facts.compute_capability = 90;
@@ -43,7 +43,7 @@ DeviceFacts h200() {
 nlohmann::json first_row(const Table& table) { return nlohmann::json::parse(render_json(table))["rows"][0]; }
 
 TEST(WinnersTable, computes_bandwidth_share_and_speedup_from_the_median) {
-  const auto row = first_row(winners_table("t", {line(h200())}));
+  const auto row = first_row(winners_table("t", {line(an_h200())}));
   EXPECT_DOUBLE_EQ(row["gb_per_s"], 4000.0);
   EXPECT_DOUBLE_EQ(row["gflop_per_s"], 5000.0);
   EXPECT_DOUBLE_EQ(row["ceiling_ns"], 3800.0);
@@ -58,7 +58,7 @@ TEST(WinnersTable, computes_bandwidth_share_and_speedup_from_the_median) {
 }
 
 TEST(WinnersTable, shows_people_the_interval_as_a_share_of_the_median) {
-  const std::string text = render_text(winners_table("t", {line(h200())}), 0);
+  const std::string text = render_text(winners_table("t", {line(an_h200())}), 0);
   EXPECT_NE(text.find("4.000 µs"), std::string::npos);
   EXPECT_NE(text.find("0.500 %"), std::string::npos);
   EXPECT_NE(text.find("95.0 %"), std::string::npos);
@@ -66,7 +66,7 @@ TEST(WinnersTable, shows_people_the_interval_as_a_share_of_the_median) {
 }
 
 TEST(WinnersTable, leaves_empty_what_is_not_known) {
-  WinnerLine unknown = line(h200());
+  WinnerLine unknown = line(an_h200());
   unknown.bytes.reset();
   unknown.flops.reset();
   unknown.ceiling.reset();
@@ -80,7 +80,7 @@ TEST(WinnersTable, leaves_empty_what_is_not_known) {
 }
 
 TEST(WinnersTable, survives_a_winner_without_a_timing) {
-  WinnerLine untimed = line(h200());
+  WinnerLine untimed = line(an_h200());
   untimed.row.winner.trial.timing.reset();
   const auto row = first_row(winners_table("t", {untimed}));
   EXPECT_TRUE(row["time_ns"].is_null());
@@ -92,19 +92,19 @@ TEST(WinnersTable, says_under_times_of_the_emulator_whose_they_are) {
   EXPECT_NE(render_text(table, 80).find("emulator"), std::string::npos);
   EXPECT_NE(std::find(table.notes.begin(), table.notes.end(), emulator_note()), table.notes.end());
   EXPECT_EQ(first_row(table)["timed_by"], "emulator");
-  EXPECT_TRUE(winners_table("t", {line(h200())}).notes.empty());
+  EXPECT_TRUE(winners_table("t", {line(an_h200())}).notes.empty());
 }
 
 TEST(WinnersTable, says_how_many_times_are_the_launchs) {
-  WinnerLine bound = line(h200());
+  WinnerLine bound = line(an_h200());
   bound.row.winner.trial.timing->floor_ns = 2500;
-  const Table table = winners_table("t", {bound, line(h200())});
+  const Table table = winners_table("t", {bound, line(an_h200())});
   ASSERT_EQ(table.notes.size(), 1U);
   EXPECT_EQ(table.notes.front().substr(0, 25), "1 time is launch-bound (w");
 }
 
 TEST(WinnersTable, says_by_what_a_time_is_bound) {
-  WinnerLine each = line(h200());
+  WinnerLine each = line(an_h200());
   // 60 Tflop/s over 16 MB in 3.8 µs, which is 4210 GB/s.
   EXPECT_NEAR(*ridge_of(each), 60e12 / (16e6 / 3800 * 1e9), 1e-9);
   EXPECT_DOUBLE_EQ(*intensity_of(each), 1.25);
@@ -117,19 +117,19 @@ TEST(WinnersTable, says_by_what_a_time_is_bound) {
 }
 
 TEST(WinnersTable, knows_no_bound_without_rate_or_ceiling_unless_nothing_is_computed) {
-  WinnerLine each = line(h200());
+  WinnerLine each = line(an_h200());
   each.rate.reset();
   EXPECT_EQ(bound_of(each), std::nullopt);
   EXPECT_EQ(ridge_of(each), std::nullopt);
   each.flops = 0;
   EXPECT_EQ(bound_of(each), Bound::memory);
-  each = line(h200());
+  each = line(an_h200());
   each.ceiling.reset();
   EXPECT_EQ(bound_of(each), std::nullopt);
 }
 
 TEST(WinnersTable, spares_people_what_does_not_fit) {
-  const Table table = winners_table("t", {line(h200())});
+  const Table table = winners_table("t", {line(an_h200())});
   const std::string wide = render_text(table, 0);
   for (const char* heading : {"bound", "flop/byte", "bytes", "flops"}) {
     EXPECT_NE(wide.find(heading), std::string::npos) << heading;
@@ -141,13 +141,13 @@ TEST(WinnersTable, spares_people_what_does_not_fit) {
 }
 
 TEST(WinnersTable, has_a_column_for_each_attribute) {
-  WinnerLine gelu = line(h200());
+  WinnerLine gelu = line(an_h200());
   gelu.row.problem.spec.attributes = {{"act", "gelu"}};
   EXPECT_EQ(first_row(winners_table("t", {gelu}))["act"], "gelu");
 }
 
 TEST(WinnersTable, fits_eighty_columns_on_one_device) {
-  const std::string text = render_text(winners_table("softmax", {line(h200()), line(h200())}), 80);
+  const std::string text = render_text(winners_table("softmax", {line(an_h200()), line(an_h200())}), 80);
   for (std::size_t start = 0; start < text.size();) {
     const std::size_t end = text.find('\n', start);
     EXPECT_LE(end - start, 84U) << text.substr(start, end - start);  // bytes; µ and ± have two

@@ -21,7 +21,7 @@ namespace {
 
 const std::filesystem::path kRecorded = TILEWRIGHT_RECORDED;
 
-struct Sum {
+struct RecordedSum {
   std::size_t problems = 0;
   std::size_t within_one = 0;
   std::size_t within_three = 0;
@@ -37,13 +37,13 @@ const std::map<std::string, std::string> kBases = {{"softmax", "streaming{num_wa
                                                    {"gemm", "simt{block_m=64,block_n=64,block_k=16,split_k=1}"}};
 
 /// The sum over all problems of an op.
-Sum sum_of(const std::string& strategy, const std::string& op) {
+RecordedSum sum_of(const std::string& strategy, const std::string& op) {
   const auto recordings = read_recordings(open_recording(kRecorded / (op + ".db.zst")), op);
   ReplaySetting setting;
   setting.bases[op] = Config::parse(kBases.at(op));
   const std::vector<Replayed> all = replay(recordings, "exhaustive", setting);
   const std::vector<Replayed> results = replay(recordings, strategy, setting);
-  Sum sum;
+  RecordedSum sum;
   for (std::size_t i = 0; i < results.size(); ++i) {
     ++sum.problems;
     sum.within_one += results[i].loss <= 0.01 ? 1U : 0U;
@@ -60,7 +60,7 @@ TEST(Recorded, race_is_within_one_per_cent_of_exhaustive_on_every_op_at_a_third_
   double measuring = 0;
   double measuring_of_all = 0;
   for (const auto& [op, base] : kBases) {
-    const Sum sum = sum_of("race", op);
+    const RecordedSum sum = sum_of("race", op);
     EXPECT_EQ(sum.problems, op == "gemm" ? 12U : 14U);
     EXPECT_EQ(sum.within_one, sum.problems) << op;
     EXPECT_LE(sum.measuring, 0.37 * sum.measuring_of_all) << op;
@@ -84,7 +84,7 @@ TEST(Recorded, local_and_model_are_within_three_per_cent_on_held_out_shapes_at_a
   std::map<std::string, std::size_t> reached;
   std::map<std::string, std::size_t> problems;
   for (const auto& [strategy, op, within_three] : kReached) {
-    const Sum sum = sum_of(strategy, op);
+    const RecordedSum sum = sum_of(strategy, op);
     EXPECT_GE(sum.within_three, within_three) << strategy << " on " << op;
     EXPECT_LE(sum.trials, 0.15 * sum.candidates) << strategy << " on " << op;
     reached[strategy] += sum.within_three;

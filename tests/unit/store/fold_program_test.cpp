@@ -17,7 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace store_tests;
-using store_tests::TemporaryFolder;
 using testing::HasSubstr;
 
 class FoldProgram : public testing::Test {
@@ -44,8 +43,8 @@ class FoldProgram : public testing::Test {
   }
   [[nodiscard]] std::string cache() const { return "'" + (folder_ / "out" / "c.db").string() + "' "; }
 
-  const TemporaryFolder folder_{};
-  const TemporaryFolder work_{};
+  const store_tests::TemporaryFolder folder_{};
+  const store_tests::TemporaryFolder work_{};
 };
 
 TEST_F(FoldProgram, makes_one_file_of_packs_and_tells_how_far_it_is) {

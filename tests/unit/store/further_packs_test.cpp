@@ -26,7 +26,6 @@ namespace tilewright {
 namespace {
 
 using namespace store_tests;
-using store_tests::TemporaryFolder;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -94,7 +93,7 @@ class FurtherPacks : public testing::Test {
     return {keys.begin(), keys.end()};
   }
 
-  const TemporaryFolder folder_{};
+  const store_tests::TemporaryFolder folder_{};
   const fs::path packs_ = folder_ / "packs";
   Store store_ = prepared_store(folder_ / "c.db");
   int folded_ = 0;

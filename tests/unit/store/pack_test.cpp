@@ -30,7 +30,6 @@ namespace tilewright {
 namespace {
 
 using namespace store_tests;
-using store_tests::TemporaryFolder;
 using testing::HasSubstr;
 using testing::SizeIs;
 namespace fs = std::filesystem;
@@ -67,7 +66,7 @@ class Packs : public testing::Test {
     return write(store, name);
   }
 
-  const TemporaryFolder folder_{};
+  const store_tests::TemporaryFolder folder_{};
   const ProblemKey key_ = softmax_key(8, 100);
 };
 
@@ -377,7 +376,7 @@ class Frames : public testing::Test {
     pack_file(folder_ / "content", folder_ / "frame");
     return read_file(folder_ / "frame");
   }
-  const TemporaryFolder folder_{};
+  const store_tests::TemporaryFolder folder_{};
 };
 
 TEST_F(Frames, are_read_block_by_block) {

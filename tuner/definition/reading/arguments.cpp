@@ -138,9 +138,9 @@ void check_stride(const Node& text, const ArgumentList& list, const std::string&
   }
 }
 
-class Reader {
+class ArgumentsReader {
  public:
-  Reader(const Vocabulary& vocabulary, Mistakes& mistakes) : vocabulary_(vocabulary), mistakes_(mistakes) {}
+  ArgumentsReader(const Vocabulary& vocabulary, Mistakes& mistakes) : vocabulary_(vocabulary), mistakes_(mistakes) {}
 
   void read(const Node& table) {
     if (!expect(table, Node::Kind::table, "each of 'args' in [op]", mistakes_)) {
@@ -261,7 +261,7 @@ ArgumentList read_arguments(const Node& list, const Vocabulary& vocabulary, Mist
     nothing.complete = false;
     return nothing;
   }
-  Reader reader(vocabulary, mistakes);
+  ArgumentsReader reader(vocabulary, mistakes);
   for (const Node& table : list.items) reader.read(table);
   ArgumentList result = reader.take();
   const auto writes = [](const Argument& arg) { return arg.role == ArgRole::out || arg.role == ArgRole::inout; };

@@ -12,12 +12,11 @@
 #include <optional>
 #include <system_error>
 
+#include "cache/base/ascii.hpp"
 #include "cache/base/error.hpp"
 
 namespace tilewright::reading {
 namespace {
-
-bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
@@ -36,14 +35,14 @@ class Cursor {
 
   std::string_view word() {
     const std::size_t begin = at_;
-    while (!at_end() && is_word(peek())) step();
+    while (!at_end() && is_word_part(peek())) step();
     return text_.substr(begin, at_ - begin);
   }
 
   /// Moves past the next whole word `wanted`; false at the end of the text.
   bool seek(std::string_view wanted) {
     while (!at_end()) {
-      if (!is_word(peek())) {
+      if (!is_word_part(peek())) {
         step();
       } else if (word() == wanted) {
         return true;
@@ -218,7 +217,7 @@ std::string without_comments(std::string_view text) {
       const std::size_t end = end_of_comment(text, at);
       blank(at, end);
       at = end;
-    } else if (c == '"' || (c == '\'' && (at == 0 || !is_word(text[at - 1])))) {  // 1'000 is not a literal
+    } else if (c == '"' || (c == '\'' && (at == 0 || !is_word_part(text[at - 1])))) {  // 1'000 is not a literal
       const std::size_t end = end_of_literal(text, at);
       blank(at + 1, end);
       at = end + 1;
@@ -236,7 +235,7 @@ std::vector<KernelSignature> kernels_of(std::string_view text) {
   while (cursor.seek("__global__")) {
     std::string_view last;
     while (!cursor.at_end() && cursor.peek() != ';' && cursor.peek() != '{') {
-      if (is_word(cursor.peek())) {
+      if (is_word_part(cursor.peek())) {
         last = cursor.word();
       } else if (cursor.peek() != '(') {
         cursor.step();

@@ -12,7 +12,7 @@
 namespace tilewright::reading {
 namespace {
 
-constexpr const char* kTitle = "[fusion]";
+constexpr const char* kFusionTitle = "[fusion]";
 
 void read_dims(Section& section, const OpPart& op, FusionStep& step) {
   const Node* table = section.need("dims", Node::Kind::table);
@@ -63,7 +63,8 @@ FusionStep read_step(const Node& table, const OpPart& op, Mistakes& mistakes) {
   FusionStep step;
   const Member* name = table.member("name");
   const bool is_named = name != nullptr && name->value.kind == Node::Kind::text;
-  Section section(table, is_named ? fmt::format("step '{}' of {}", name->value.text, kTitle) : "a step of [fusion]",
+  Section section(table,
+                  is_named ? fmt::format("step '{}' of {}", name->value.text, kFusionTitle) : "a step of [fusion]",
                   mistakes);
   step.place = {mistakes.file_of(table.place), table.place.line, table.place.column};
   if (const Node* text = section.need("name", Node::Kind::text)) step.name = text->text;
@@ -95,7 +96,7 @@ FusionStep read_step(const Node& table, const OpPart& op, Mistakes& mistakes) {
 }  // namespace
 
 void read_fusion(const Node& table, OpPart& op, Mistakes& mistakes) {
-  Section section(table, kTitle, mistakes);
+  Section section(table, kFusionTitle, mistakes);
   Fusion& fusion = op.definition.fusion.emplace();
   if (const Node* node = section.find("shared_bytes")) {
     fusion.shared_bytes = read_formula(*node, section.what("shared_bytes"), Stage::problem, op.vocabulary, mistakes);
@@ -104,14 +105,15 @@ void read_fusion(const Node& table, OpPart& op, Mistakes& mistakes) {
   section.finish();
   if (list == nullptr) return;
   if (list->items.size() < 2) {
-    mistakes.add(list->place, fmt::format("{} has fewer than two steps: there is nothing to fuse", kTitle));
+    mistakes.add(list->place, fmt::format("{} has fewer than two steps: there is nothing to fuse", kFusionTitle));
   }
   for (const Node& item : list->items) {
     if (!expect(item, Node::Kind::table, "each step of [fusion]", mistakes)) continue;
     FusionStep step = read_step(item, op, mistakes);
     const auto same = [&](const FusionStep& other) { return !step.name.empty() && other.name == step.name; };
     if (std::ranges::any_of(fusion.steps, same)) {
-      mistakes.add(item.member("name")->value.place, fmt::format("step '{}' of {} appears twice", step.name, kTitle));
+      mistakes.add(item.member("name")->value.place,
+                   fmt::format("step '{}' of {} appears twice", step.name, kFusionTitle));
     }
     fusion.steps.push_back(std::move(step));
   }

@@ -21,9 +21,9 @@ std::vector<std::string> names_of(const auto& all) {
   return names;
 }
 
-class Reader {
+class MadeInputReader {
  public:
-  Reader(Section& section, const Argument& arg, const OpPart& op, MadeAttributes& attributes)
+  MadeInputReader(Section& section, const Argument& arg, const OpPart& op, MadeAttributes& attributes)
       : section_(section), mistakes_(section.mistakes()), arg_(arg), own_(op), attributes_(attributes) {}
 
   std::optional<MadeInput> read(Sources& sources) {
@@ -150,7 +150,7 @@ class Reader {
 
 std::optional<MadeInput> read_made_input(Section& section, const Argument& arg, const OpPart& op, Sources& sources,
                                          MadeAttributes& attributes) {
-  return Reader(section, arg, op, attributes).read(sources);
+  return MadeInputReader(section, arg, op, attributes).read(sources);
 }
 
 }  // namespace tilewright::reading

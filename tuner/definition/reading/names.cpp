@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "cache/base/ascii.hpp"
 #include "cache/model/device_facts.hpp"
 
 namespace tilewright::reading {
@@ -38,7 +39,6 @@ constexpr std::string_view kConfigMembers[] = {"dtype", "dtype_name", "implement
 bool is_in(const auto& words, std::string_view name) { return std::ranges::find(words, name) != std::end(words); }
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// The name's fixed meaning in all definitions, or empty.
 std::string_view meaning(std::string_view name) {

@@ -11,7 +11,7 @@
 namespace tilewright::reading {
 namespace {
 
-constexpr const char* kTitle = "[op]";
+constexpr const char* kOpTitle = "[op]";
 
 void read_name(Section& section, const std::string& stem, OpPart& op) {
   const Node* node = section.need("name", Node::Kind::text);
@@ -233,7 +233,7 @@ void read_costs(Section& section, OpPart& op) {
 OpPart read_op(const Node& table, const std::string& stem, Sources& sources, Mistakes& mistakes) {
   OpPart op;
   const std::size_t before = mistakes.unusable();
-  Section section(table, kTitle, mistakes);
+  Section section(table, kOpTitle, mistakes);
   read_name(section, stem, op);
   if (const Node* summary = section.need("summary", Node::Kind::text)) op.definition.summary = summary->text;
   const std::size_t before_names = mistakes.unusable();

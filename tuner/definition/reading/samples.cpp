@@ -16,9 +16,9 @@ namespace {
 bool is_whole(DType type) { return unit_roundoff(type) <= 0; }
 
 /// Reads a definition's samples: the first set, then the named sets.
-class Reader {
+class SamplesReader {
  public:
-  Reader(OpPart& op, Sources& sources, Mistakes& mistakes) : op_(op), sources_(sources), mistakes_(mistakes) {
+  SamplesReader(OpPart& op, Sources& sources, Mistakes& mistakes) : op_(op), sources_(sources), mistakes_(mistakes) {
     for (const Argument& arg : op.args.args) {
       if (is_whole_scalar(arg)) add_number(arg.name);
     }
@@ -245,7 +245,7 @@ void check_costs(const OpPart& op, Mistakes& mistakes) {
 }  // namespace
 
 void read_samples(Section& section, Sources& sources, OpPart& op) {
-  Reader reader(op, sources, section.mistakes());
+  SamplesReader reader(op, sources, section.mistakes());
   reader.read_first(section.find("sample", Node::Kind::table));
   if (const Node* more = section.find("samples", Node::Kind::table)) reader.read_more(*more);
   read_draws(section, op);

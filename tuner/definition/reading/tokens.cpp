@@ -5,6 +5,8 @@
 #include <array>
 #include <cstddef>
 
+#include "cache/base/ascii.hpp"
+
 namespace tilewright::reading {
 namespace {
 
@@ -12,9 +14,6 @@ namespace {
 constexpr std::array<std::string_view, 26> kOperators{"<<=", ">>=", "<=>", "->*", "...", "::", "->", "++", "--",
                                                       "<<",  ">>",  "<=",  ">=",  "==",  "!=", "&&", "||", "+=",
                                                       "-=",  "*=",  "/=",  "%=",  "&=",  "|=", "^=", "##"};
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_'; }
 
 class Tokenizer {
  public:
@@ -82,7 +81,7 @@ class Tokenizer {
       return;
     }
     const std::size_t begin = at_;
-    if (is_word(c) || (c == '.' && at_ + 1 < text_.size() && is_digit(text_[at_ + 1]))) {
+    if (is_word_part(c) || (c == '.' && at_ + 1 < text_.size() && is_digit(text_[at_ + 1]))) {
       step_word();
     } else if (c == '"' || c == '\'') {
       step_literal();
@@ -98,15 +97,15 @@ class Tokenizer {
   }
 
   void step_word() {
-    const bool is_number = !is_word(text_[at_]) || is_digit(text_[at_]);
+    const bool is_number = !is_word_part(text_[at_]) || is_digit(text_[at_]);
     const std::size_t begin = at_;
     while (at_ < text_.size()) {
       const char c = text_[at_];
       const char before = at_ > begin ? text_[at_ - 1] : '\0';
       const bool is_exponent = before == 'e' || before == 'E' || before == 'p' || before == 'P';
       const bool goes_on =
-          is_word(c) || (is_number && (c == '.' || ((c == '+' || c == '-') && is_exponent) ||
-                                       (c == '\'' && at_ + 1 < text_.size() && is_word(text_[at_ + 1]))));
+          is_word_part(c) || (is_number && (c == '.' || ((c == '+' || c == '-') && is_exponent) ||
+                                            (c == '\'' && at_ + 1 < text_.size() && is_word_part(text_[at_ + 1]))));
       if (!goes_on) break;
       ++at_;
     }

@@ -11,7 +11,7 @@
 namespace tilewright::reading {
 namespace {
 
-constexpr const char* kTitle = "'tolerance' in [op]";
+constexpr const char* kToleranceTitle = "'tolerance' in [op]";
 
 std::optional<Tolerance> tolerance_of(const Node& node, const std::string& what, Mistakes& mistakes) {
   if (!expect(node, Node::Kind::list, what, mistakes)) return std::nullopt;
@@ -55,7 +55,7 @@ void read_types(Section& section, bool is_whole, const OpPart& op, ToleranceTabl
 }
 
 ToleranceTable read_table(const Node& node, const OpPart& op, Mistakes& mistakes) {
-  const std::string title = fmt::format("a table of {}", kTitle);
+  const std::string title = fmt::format("a table of {}", kToleranceTitle);
   ToleranceTable table;
   if (!expect(node, Node::Kind::table, title, mistakes)) return table;
   Section section(node, title, mistakes);
@@ -118,7 +118,7 @@ void check_cover(const Node& list, const OpDefinition& definition, Mistakes& mis
         counts[static_cast<std::size_t>(found - definition.tolerance.begin())] = true;
       } else if (std::exchange(is_covered, false)) {
         mistakes.add(list.place,
-                     fmt::format("{} has no tolerance for {}", kTitle, case_of(spec, definition.tolerance)));
+                     fmt::format("{} has no tolerance for {}", kToleranceTitle, case_of(spec, definition.tolerance)));
       }
     }
   }
@@ -140,8 +140,9 @@ void check_cover(const Node& list, const OpDefinition& definition, Mistakes& mis
   }
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (counts[i]) continue;
-    mistakes.add(list.items[i].place,
-                 fmt::format("this table of {} is never used: for each of its cases a table above it applies", kTitle));
+    mistakes.add(
+        list.items[i].place,
+        fmt::format("this table of {} is never used: for each of its cases a table above it applies", kToleranceTitle));
   }
 }
 
@@ -153,8 +154,8 @@ void read_tolerance(Section& section, OpPart& op) {
   if (node == nullptr) return;
   OpDefinition& definition = op.definition;
   if (node->kind != Node::Kind::list) {
-    if (!expect(*node, Node::Kind::table, kTitle, mistakes)) return;
-    Section by_type(*node, kTitle, mistakes);
+    if (!expect(*node, Node::Kind::table, kToleranceTitle, mistakes)) return;
+    Section by_type(*node, kToleranceTitle, mistakes);
     read_types(by_type, true, op, definition.tolerance.emplace_back());
     return;
   }

@@ -68,7 +68,7 @@ struct LongText {
 class Scan {
  public:
   Scan(std::string_view text, const std::string& file) : rest_(text), file_(file) {
-    if (text.size() > kMostBytes) refuse(file_, {}, fmt::format("it has more than {} bytes", kMostBytes));
+    if (text.size() > kMostDecodedBytes) refuse(file_, {}, fmt::format("it has more than {} bytes", kMostDecodedBytes));
   }
 
   /// The long texts in order. Throws DefinitionError for a key of too many names.
