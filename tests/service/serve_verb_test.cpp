@@ -34,7 +34,7 @@ TEST_F(ServeVerb, serves_until_control_c_and_tells_systemd) {
   ASSERT_LT(path.size(), sizeof address.sun_path);
   path.copy(address.sun_path, path.size());
   ASSERT_EQ(::bind(told, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  const Outcome outcome = serve({}, {.environment = {{"NOTIFY_SOCKET", path}}, .interrupt = Interrupt{"started", {}}});
+  const Outcome outcome = serve({}, {.environment = {{"NOTIFY_SOCKET", path}}, .interrupt = Interrupt{"ready", {}}});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_TRUE(contains(outcome.out, "Serving http://127.0.0.1:")) << outcome.out;
   EXPECT_TRUE(contains(outcome.err, "stopped")) << outcome.err;

@@ -306,6 +306,7 @@ bool Service::run(const std::function<bool()>& cancelled) {
     if (!ready && impl_->warming == 0) {
       ready = true;
       notify_systemd("READY=1\nSTATUS=" + url());
+      impl_->tell({{"event", "ready"}});
     }
     if (impl_->stopping || !cancelled()) return;
     impl_->stopping = true;
