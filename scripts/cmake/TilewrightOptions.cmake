@@ -11,8 +11,10 @@ if(PROJECT_IS_TOP_LEVEL)
     find_program(TILEWRIGHT_CCACHE ccache)
     mark_as_advanced(TILEWRIGHT_CCACHE)
     if(TILEWRIGHT_CCACHE)
-      # Clones and worktrees share what is compiled; the sloppiness is what precompiled headers need.
+      # Clones and worktrees share what is compiled; the sloppiness is what precompiled headers need. What a source
+      # includes is read from the compiler's list, so that nothing is preprocessed twice.
       set(launcher "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}"
+        CCACHE_DEPEND=1
         CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime "${TILEWRIGHT_CCACHE}")
       set(CMAKE_C_COMPILER_LAUNCHER "${launcher}")
       set(CMAKE_CXX_COMPILER_LAUNCHER "${launcher}")
@@ -44,6 +46,12 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   # GCC 12 warns of impossible overlaps and overflows inside std::string and fmt once it has inlined them (GCC bug
   # 105651).
   target_compile_options(tilewright_options INTERFACE -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
+endif()
+
+if(CMAKE_UNITY_BUILD)
+  # Where several sources are compiled as one, locals of one hide privates of another, and all but one seem headers.
+  target_compile_options(tilewright_options INTERFACE -Wno-shadow
+    $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>)
 endif()
 
 if(TILEWRIGHT_FUZZ)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""check_names.py [FOLDER...]: fails where two files define a class, struct, enum or alias of one name in one namespace.
-Files that do not include each other compile all the same, and the program then has one of the two where it means the
-other: the linker keeps the members of one. Looks at C++ sources, at what begins a line: as clang-format leaves it."""
+"""check_names.py [FOLDER...]: fails where two files define a class, struct, enum, alias or constant of one name in one
+namespace. Files that do not include each other compile all the same, and the program then has one of the two where it
+means the other: the linker keeps the members of one. Looks at C++ sources, at what begins a line: as clang-format leaves it."""
 import collections
 import pathlib
 import re
@@ -11,7 +11,9 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OPENS = re.compile(r"^(?:inline )?namespace ([\w:]*) ?\{")
 CLOSES = re.compile(r"^\}  // namespace")
-DEFINES = re.compile(r"^(?:class|struct|enum(?: class)?) (\w+)(?!::)\b(?: final)?(?: :[^;()]*)? \{|^using (\w+) = ")
+DEFINES = re.compile(
+    r"^(?:class|struct|enum(?: class)?) (\w+)(?!::)\b(?: final)?(?: :[^;()]*)? \{|^using (\w+) = "
+    r"|^(?:inline )?constexpr [^(){}=]*\b(k[A-Z]\w*)(?: =|\{)")
 
 
 def definitions(text):
@@ -23,7 +25,7 @@ def definitions(text):
         elif CLOSES.match(line):
             spaces.pop()
         elif (found := DEFINES.match(line)) and "" not in spaces and spaces:
-            yield "::".join([*spaces, found[1] or found[2]]), number
+            yield "::".join([*spaces, found[found.lastindex]]), number
 
 
 def clashes(files):

@@ -24,6 +24,13 @@ class CheckNames(unittest.TestCase):
         )
         self.assertEqual(list(found), ["tilewright::Id"])
 
+    def test_constants_clash_too(self):
+        files = {
+            "a.hpp": in_space("inline constexpr std::size_t kMost = 8;"),
+            "b.hpp": in_space("constexpr std::chrono::seconds kMost{8};"),
+        }
+        self.assertEqual(list(check_names.clashes(files)), ["tilewright::kMost"])
+
     def test_other_namespaces_and_those_of_a_file_alone_do_not_clash(self):
         nameless = in_space("namespace {\n\nstruct Query {\n};\n\n}  // namespace")
         other = in_space("struct Query {\n};", "tilewright::app")
