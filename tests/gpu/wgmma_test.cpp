@@ -13,8 +13,8 @@ constexpr std::size_t kSteps = 6;       // one part and a half of 128 bytes
 constexpr std::size_t kWidths[] = {32, 64, 96, 128, 160, 192, 224, 256};
 constexpr std::size_t kWidest = 256;
 
-/// D = A B, added a second time: twice the product, for each N of `widths`, one block each. `in` has A (kTileRows × k) and
-/// B (kWidest × k) as floats, k fastest; the blocks' rows of `out` follow each other.
+/// D = A B, added a second time: twice the product, for each N of `widths`, one block each. `in` has A
+/// (kTileRows × k) and B (kWidest × k) as floats, k fastest; the blocks' rows of `out` follow each other.
 std::string products(const std::string& type, bool transposed_a, bool transposed_b,
                      const std::vector<std::size_t>& widths) {
   std::string calls;

@@ -7,7 +7,6 @@
 #include "cache/base/holds.hpp"
 #include "tuner/app/list.hpp"
 #include "tuner/app/query.hpp"
-#include "tuner/app/table.hpp"
 
 namespace tilewright::service {
 namespace {

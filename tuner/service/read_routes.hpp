@@ -3,7 +3,7 @@
 
 #include "tuner/app/place.hpp"
 #include "tuner/app/place_watch.hpp"
-#include "tuner/report/table.hpp"
+#include "tuner/app/table.hpp"
 #include "tuner/service/message.hpp"
 #include "tuner/service/router.hpp"
 
