@@ -19,6 +19,8 @@ namespace tilewright::store_tests {
 /// A temporary folder whose content can be compared.
 class TemporaryFolder : public test::TemporaryFolder {
  public:
+  // Not defaulted: for clang a const folder has an initializer so.
+  TemporaryFolder() {}
   /// All files' names and contents, to show that nothing was changed.
   [[nodiscard]] std::map<std::string, std::string> content() const;
 };

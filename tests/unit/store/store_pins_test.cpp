@@ -188,7 +188,7 @@ TEST_F(StorePins, packs_give_the_same_pins_in_every_order) {
     }
     std::filesystem::remove(folder_ / "to.db");
     std::ranges::next_permutation(packs);
-    std::ranges::rotate(packs, packs.begin() + 1);
+    std::rotate(packs.begin(), packs.begin() + 1, packs.end());
   }
 }
 
