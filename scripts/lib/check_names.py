@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """check_names.py [FOLDER...]: fails where two files define a class, struct, enum, alias or constant of one name in one
 namespace. Files that do not include each other compile all the same, and the program then has one of the two where it
-means the other: the linker keeps the members of one. Looks at C++ sources, at what begins a line: as clang-format leaves it."""
+means the other: the linker keeps the members of one. Looks at C++ sources, at what begins a line as clang-format leaves
+it."""
 import collections
 import pathlib
 import re
