@@ -15,9 +15,8 @@ mark_as_advanced(TILEWRIGHT_LEAVE_OUT_SANITIZED)
 add_custom_target(sanitized_tests)
 
 # Tests are compiled once and run once: the compile time counts. The code under test keeps its own flags. ccache asks
-# GCC for -fpch-preprocess. Clang wants braces around the members of members.
-set(tilewright_test_options -O0
-  $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess> $<$<CXX_COMPILER_ID:Clang>:-Wno-missing-braces>)
+# GCC for -fpch-preprocess.
+set(tilewright_test_options -O0 $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 
 # The precompiled header of all test programs, whose flags must be theirs: it is one itself, with no test.
 function(tilewright_add_test_headers)

@@ -333,7 +333,7 @@ TEST_F(LearnedBundleTest, knows_nothing_of_another_spec_device_or_mode) {
 }
 
 TEST_F(LearnedBundleTest, whose_model_is_damaged_says_so_whenever_it_is_asked) {
-  const std::string whole = bundle::encode_servers(1, {{{8, 100}, WinnerRole::best, "impl-1", onchip_config(4)}});
+  const std::string whole = bundle::encode_servers(1, {{{8, 100}, WinnerRole::best, {"impl-1", onchip_config(4)}}});
   const std::vector<std::byte> model = model_.encode();
   const std::pair<std::vector<std::byte>, std::string> damages[] = {
       {std::vector<std::byte>(model.begin(), model.end() - 1), whole},
