@@ -3,9 +3,14 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <fstream>
+#include <memory>
+#include <thread>
 
 #include "tests/service/fixture.hpp"
+#include "tuner/app/place.hpp"
+#include "tuner/app/service_lock.hpp"
 #include "tuner/service/tokens.hpp"
 
 namespace tilewright::testing {
@@ -60,6 +65,16 @@ TEST_F(Gates, one_cache_has_one_service_and_any_number_that_only_read) {
   EXPECT_EQ(second.get("/v1/devices").status, 200);
   settings.port = first.port();
   EXPECT_TRUE(contains(refusal(), "cannot listen on 127.0.0.1 port")) << refusal();
+}
+
+TEST_F(Gates, a_service_waits_for_one_that_is_ending) {
+  auto ending = std::make_unique<app::ServiceLock>(app::cache_path(settings.place));
+  const std::jthread ends([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    ending.reset();
+  });
+  settings.port = 0;
+  EXPECT_EQ(refusal(), "");
 }
 
 TEST_F(Gates, without_tokens_a_page_that_leads_its_name_here_is_refused) {

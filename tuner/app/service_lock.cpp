@@ -6,13 +6,32 @@
 #include <sys/file.h>
 
 #include <cerrno>
+#include <chrono>
 #include <new>
 #include <system_error>
+#include <thread>
 
 #include "cache/base/draft.hpp"
 #include "cache/base/error.hpp"
 
 namespace tilewright::app {
+namespace {
+
+// A killed service's lock lives on in a child that has not called exec yet, and a look at the lock holds it briefly.
+constexpr std::chrono::seconds kLockPatience{2};
+constexpr std::chrono::milliseconds kLockPause{20};
+
+/// Returns false with errno.
+bool lock_patiently(const Descriptor& file) {
+  const auto deadline = std::chrono::steady_clock::now() + kLockPatience;
+  while (!file.lock(LOCK_EX | LOCK_NB)) {
+    if (errno != EWOULDBLOCK || std::chrono::steady_clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(kLockPause);
+  }
+  return true;
+}
+
+}  // namespace
 
 ServiceLock::ServiceLock(const std::filesystem::path& cache) {
   std::error_code ignored;
@@ -23,7 +42,11 @@ ServiceLock::ServiceLock(const std::filesystem::path& cache) {
     throw Error(fmt::format("the service's lock {} cannot be made: {} With --read-only a service needs none",
                             file.string(), why_not_written(file, {errno, std::system_category()})));
   }
-  if (held_.lock(LOCK_EX | LOCK_NB)) return;
+  if (lock_patiently(held_)) return;
+  if (errno != EWOULDBLOCK) {
+    throw Error(fmt::format("the service's lock {} cannot be taken: {}. With --read-only a service needs none",
+                            file.string(), std::system_category().message(errno)));
+  }
   throw Error(
       fmt::format("another service uses the cache {}, and both would tune the same problems. End that one, or serve "
                   "another cache (--cache), or start this one with --read-only",

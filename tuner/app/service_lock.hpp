@@ -15,7 +15,8 @@ inline constexpr std::uint16_t kServicePort = 8470;
 /// process ends. The locked file is `CACHE-service` beside the cache; it stays.
 class ServiceLock {
  public:
-  /// Throws Error, with what to do, if another service has the lock or the file cannot be made.
+  /// Waits up to two seconds for a service that is ending. Throws Error, with what to do, if another service has the
+  /// lock or the file cannot be made.
   explicit ServiceLock(const std::filesystem::path& cache);
   /// Whether a service has the cache now; makes no file.
   [[nodiscard]] static bool is_held(const std::filesystem::path& cache) noexcept;
