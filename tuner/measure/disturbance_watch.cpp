@@ -4,17 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 #include <utility>
+
+#include "tuner/measure/retakes.hpp"
 
 namespace tilewright {
 namespace {
-
-constexpr int kMostRetakes = 3;
-// A process needs some tenths of a second to end, as does a GPU to cool by a degree.
-constexpr std::chrono::milliseconds kFirstWait{100};
-constexpr std::chrono::milliseconds kPoll{20};
 
 constexpr std::uint64_t bit(ClockReason reason) { return static_cast<std::uint64_t>(reason); }
 
@@ -58,15 +53,6 @@ std::string disturbance(const DeviceReadings& before, const DeviceReadings& afte
                      others == 1 ? "" : "es");
 }
 
-bool DisturbanceWatch::wait(int retake) const {
-  const auto until = std::chrono::steady_clock::now() + kFirstWait * (1 << retake);
-  while (std::chrono::steady_clock::now() < until) {
-    if (interrupted_ && interrupted_()) return false;
-    std::this_thread::sleep_for(kPoll);
-  }
-  return true;
-}
-
 DisturbanceWatch::Seen DisturbanceWatch::over(const std::function<void()>& measure) {
   Seen seen;
   for (;; ++seen.retakes) {
@@ -79,7 +65,7 @@ DisturbanceWatch::Seen DisturbanceWatch::over(const std::function<void()>& measu
       may_wait_ = true;
       return seen;
     }
-    if (!may_wait_ || seen.retakes == kMostRetakes || !wait(seen.retakes)) break;
+    if (!may_wait_ || seen.retakes == kMostRetakes || !wait_for_retake(seen.retakes, interrupted_)) break;
   }
   may_wait_ = false;
   seen.disturbed = fmt::format("disturbed by {}{}", seen.disturbed,

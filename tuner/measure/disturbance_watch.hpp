@@ -48,9 +48,6 @@ class DisturbanceWatch {
   [[nodiscard]] Seen over(const std::function<void()>& measure);
 
  private:
-  /// Returns false if interrupted.
-  [[nodiscard]] bool wait(int retake) const;
-
   std::function<DeviceReadings()> read_;
   std::function<bool()> interrupted_;
   bool may_wait_ = true;

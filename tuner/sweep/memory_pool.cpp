@@ -2,33 +2,18 @@
 #include "tuner/sweep/memory_pool.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <string>
-#include <thread>
 
+#include "tuner/measure/retakes.hpp"
 #include "tuner/sweep/failure.hpp"
 
 namespace tilewright {
 namespace {
 
-constexpr int kMostWaits = 3;
-// As in measure/disturbance_watch.cpp: a process needs some tenths of a second to end.
-constexpr std::chrono::milliseconds kFirstWaitForMemory{100};
-constexpr std::chrono::milliseconds kMemoryPoll{20};
 // The driver and contexts take up to this much of a GPU's memory, or this share.
 constexpr std::int64_t kOverhead = std::int64_t{2} << 30;
 constexpr std::int64_t kShareOfOverhead = 16;
-
-/// Returns false if interrupted.
-bool wait(int retake, const std::function<bool()>& interrupted) {
-  const auto until = std::chrono::steady_clock::now() + kFirstWaitForMemory * (1 << retake);
-  while (std::chrono::steady_clock::now() < until) {
-    if (interrupted && interrupted()) return false;
-    std::this_thread::sleep_for(kMemoryPoll);
-  }
-  return true;
-}
 
 }  // namespace
 
@@ -63,7 +48,7 @@ void MemoryPool::use(User& user, const std::function<void()>& work, const std::f
       if (error.status() != kOutOfMemory) throw;
       if (evict_all_but(user)) continue;
       if (!is_shared()) throw;
-      if (!may_wait_ || retake == kMostWaits || !wait(retake++, interrupted)) {
+      if (!may_wait_ || retake == kMostRetakes || !wait_for_retake(retake++, interrupted)) {
         may_wait_ = false;
         throw DeviceError(kBesideOthers + std::string(error.what()), kOutOfMemory);
       }
