@@ -22,6 +22,8 @@ TITLES = {"rows": "Row and elementwise ops beside their peers",
           "gradients": "Gradients of row ops beside their peers", "fused": "Fused products beside their peers",
           "tuner": "How long tuning takes", "launch": "What a launch costs the host",
           "untuned": "What untuned shapes lose", "service": "How fast the service answers"}
+# What a part without figures would measure, in the index.
+WITHOUT = {"drawn": "gemm at shapes that no large tile divides", "deterministic": "its price in `attention_bwd`"}
 FACTS = ["commit", "device", "driver", "date", "cores", "brief", "seconds", "commands", "figures"]
 PEERS = {"eager": "eager", "compile": "torch.compile", "cublaslt": "cuBLASLt", "triton": "Triton", "quack": "QuACK",
          "liger": "Liger", "unfused": "unfused", "cudnn": "cuDNN", "flash2": "FA2", "flash4": "FA4",
@@ -30,7 +32,7 @@ LONG = {"flash2": "FlashAttention 2", "flash4": "FlashAttention 4",
         "flashinfer": "the fastest of its kernels (tensor cores, CUDA cores, XQA)"}
 BEGIN, END = "<!-- scripts/benchmark report makes what follows -->", "<!-- until here -->"
 HEAD_MEANS = {"rows": "row ops", "gemm": "products", "attention": "attention", "attention_bwd": "its gradients",
-              "decode": "decoding", "gradients": "gradients of row ops", "fused": "fused products"}
+              "decode": "decoding", "gradients": "row gradients", "fused": "fused"}
 LARGE_BYTES = 128 << 20
 HEAD_SHAPES = {"8192x4096", "4096x4096x4096", "16x4096x4096"}
 
@@ -484,16 +486,23 @@ def index(results):
                      [[f"[{part}]({part}.md)", re.sub(" beside (its|their) peers", "", TITLES[part]),
                        peers_in_words(result), extent(result), result["date"], f"`{result['commit'][:8]}`"]
                       for part, result in results.items() if result["device"] == device])] for device in devices]
-    others = ", ".join(f"`{part}`" for part in TITLES if part not in results)
+    others = ", ".join(f"`{part}`" + (f" ({WITHOUT[part]})" if part in WITHOUT else "")
+                       for part in TITLES if part not in results)
     return text_of([
         "# Benchmarks",
         "Which figures are measured, beside whom, and when. `scripts/benchmark PART` measures a part again; *few* cells"
         " are those of `--brief`.",
-        *sum(tables, []), *([f"Not measured yet: {others}."] if others else []),
-        "On a GPU host with torch and Triton, in a bundle or a tree with a build of preset `ci`:",
-        "```sh\nscripts/benchmark all --brief     # few cells; without --brief all of them\n"
-        "scripts/benchmark report\n```",
-        "On another model of GPU than the shipped winners', sweep first, and name your winners by `--cache FILE`. "
+        *sum(tables, []), *([f"Without figures: {others}."] if others else []),
+        "## On a GPU of your own",
+        "In a tree with a build of preset `ci`, or in the folder that `scripts/bundle` writes, with torch and Triton, "
+        "this compares one op:",
+        "```sh\nscripts/compare_peers.py --op gemm --shapes 4096x4096x4096 --cache FILE --out comparison\n"
+        "scripts/compare_peers.py --report comparison --format markdown\n```",
+        "This measures all parts and makes their pages:",
+        "```sh\nscripts/benchmark all --brief --out FOLDER     # few cells; without --brief all of them\n"
+        "scripts/benchmark report --out FOLDER          # also the README's table\n```",
+        "Without `--out` both write into docs/benchmarks. On another model of GPU than the shipped winners', sweep "
+        "first, and name your winners by `--cache FILE`. "
         "`scripts/peers-requirements.txt` says how QuACK, Liger, FlashAttention 4 and FlashInfer are brought; cuDNN is "
         "torch's. A peer that is not there takes no part.",
         "Each part calls the script or the verb that measures it and writes a JSON file with commit, device, driver, "
@@ -530,12 +539,13 @@ def readme_table(results):
     means = {part: f"[{HEAD_MEANS[part]}](docs/benchmarks/{part}.md) {geometric_mean(ratios):.3f} ({len(ratios)}; "
                    f"{min(ratios):.3f})"
              for part, ratios in means.items() if ratios}
-    sentences = (["- The table leaves out attributes that are `no` or `none`."]
-                 if any(short(cell["op"]) != cell["op"] for cell in cells) else [])
+    sentences = ["- Above 1 Tilewright takes less time."
+                 + " The table leaves out attributes that are `no` or `none`."
+                 * any(short(cell["op"]) != cell["op"] for cell in cells)] if cells or means else []
     if any(cell["no_verdict"] for cell in cells):
         sentences.append("- A ratio in brackets has no verdict, since a peer is absent or wrong; it counts in no mean.")
-    sentences += ["- Above 1 Tilewright takes less time. Geometric means over a page's cells with a verdict "
-                  f"(how many; the least), in bursts: {', '.join(means.values())}."] if means else []
+    sentences += ["- Each page's geometric mean (cells; least ratio), in [burst](docs/measuring.md#regimes): "
+                  f"{', '.join(means.values())}."] if means else []
     if "tuner" in results and results["tuner"]["figures"]["to_a_winner_s"]:
         ratios = [arms["triton"]["median"] / arms["tilewright"]["median"]
                   for arms in results["tuner"]["figures"]["to_a_winner_s"].values()]
@@ -555,9 +565,10 @@ def readme_table(results):
         worst = max(exported, key=lambda each: each["mean"])
         name, _, bounds = worst["spec"].partition(" --within ")
         name = f"`{name.split()[0]}`" + f" within `{bounds}`" * bool(bounds)
-        sentences.append(f"- [Untuned shapes](docs/benchmarks/untuned.md), {count} of {len(specs)} specs by an "
-                         f"export, lose {mean} % in the mean, half of them at most {half} %, 95th "
-                         f"percentile {most} %; those of {name} {percent(worst['mean'])} % in the mean.")
+        those = f"{count}, of {len(specs)} spec{'s' * (len(specs) > 1)}, served by an export"
+        sentences.append(f"- [Untuned shapes](docs/benchmarks/untuned.md) ({those}) lose {mean} % in the mean, "
+                         f"{half} % in the median, {most} % at the 95th percentile. The worst spec, {name}, loses "
+                         f"{percent(worst['mean'])} % in the mean.")
     parts += ["\n".join(sentences)] if sentences else []
     measured = {}
     for result in results.values():
