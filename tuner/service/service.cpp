@@ -298,6 +298,8 @@ bool Service::run(const std::function<bool()>& cancelled) {
                {"url", url()},
                {"cache", app::cache_path(impl_->settings.place).string()},
                {"read_only", impl_->settings.read_only}});
+  // It keeps its priority, and starts after the server has its port.
+  impl_->tuner.start();
   give_way();
   impl_->warm_up();
   bool ready = false;

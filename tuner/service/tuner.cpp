@@ -19,13 +19,13 @@ class Tuner::Teller final : public app::JobListener {
   explicit Teller(Tuner& tuner) : tuner_(tuner) {}
 
   void job_started(const Job& job) override {
-    tuner_.cancelled_ = false;
-    tuner_.campaign_ = job.campaign.value_or(0);
+    campaign_ = job.campaign.value_or(0);
     retried_ = false;
     tell(job_event("job_started", job));
   }
   void job_done(const Job& job, JobState state, const std::string& reason) override {
-    tuner_.campaign_ = 0;
+    // Later jobs are of other campaigns: the cache has these as cancelled.
+    tuner_.forget_cancelled();
     retried_ = state == JobState::queued;
     Json event = job_event("job_done", job);
     event["state"] = name_of(state);
@@ -74,7 +74,7 @@ class Tuner::Teller final : public app::JobListener {
           {"compiled", summary.compiled},
           {"seconds", summary.wall_seconds.count()}});
   }
-  [[nodiscard]] bool cancelled() const override { return tuner_.stopping_ || tuner_.cancelled_; }
+  [[nodiscard]] bool cancelled() const override { return tuner_.stopping_ || tuner_.is_cancelled(campaign_); }
 
  private:
   static Json job_event(const char* event, const Job& job) {
@@ -85,11 +85,15 @@ class Tuner::Teller final : public app::JobListener {
   void tell(const Json& event) { tuner_.tell_(event); }
 
   Tuner& tuner_;
+  /// Campaign of the job under way; 0: a miss.
+  std::int64_t campaign_ = 0;
   bool retried_ = false;
 };
 
 Tuner::Tuner(app::Place place, std::vector<app::TuningDevice> devices, Tell tell)
-    : place_(std::move(place)), devices_(std::move(devices)), tell_(std::move(tell)) {
+    : place_(std::move(place)), devices_(std::move(devices)), tell_(std::move(tell)) {}
+
+void Tuner::start() {
   if (!devices_.empty()) thread_ = std::thread([this] { run(); });
 }
 
@@ -107,7 +111,18 @@ void Tuner::wake() {
 }
 
 void Tuner::cancel(std::int64_t campaign) {
-  if (campaign_ == campaign) cancelled_ = true;
+  const std::lock_guard lock(mutex_);
+  cancelled_.insert(campaign);
+}
+
+bool Tuner::is_cancelled(std::int64_t campaign) {
+  const std::lock_guard lock(mutex_);
+  return cancelled_.contains(campaign);
+}
+
+void Tuner::forget_cancelled() {
+  const std::lock_guard lock(mutex_);
+  cancelled_.clear();
 }
 
 void Tuner::stop() {

@@ -22,7 +22,6 @@ class Tuner {
   /// Receives an event (docs/progress.md); its "event" names the kind. Called by any thread.
   using Tell = std::function<void(const nlohmann::ordered_json&)>;
 
-  /// Without devices no thread starts.
   Tuner(app::Place place, std::vector<app::TuningDevice> devices, Tell tell);
   /// Ends the work under way once its results are stored, and joins the thread.
   ~Tuner();
@@ -30,9 +29,11 @@ class Tuner {
   Tuner& operator=(const Tuner&) = delete;
 
   [[nodiscard]] const std::vector<app::TuningDevice>& devices() const noexcept { return devices_; }
+  /// Starts the thread; without devices there is none.
+  void start();
   /// Call it after queueing.
   void wake();
-  /// Ends the campaign's work under way.
+  /// Ends the campaign's work under way. Call it after the cache has the campaign as cancelled.
   void cancel(std::int64_t campaign);
   /// Asks the thread to end; returns at once.
   void stop();
@@ -40,6 +41,8 @@ class Tuner {
  private:
   class Teller;
   void run();
+  [[nodiscard]] bool is_cancelled(std::int64_t campaign);
+  void forget_cancelled();
 
   const app::Place place_;
   const std::vector<app::TuningDevice> devices_;
@@ -48,9 +51,8 @@ class Tuner {
   std::condition_variable wake_;
   bool woken_ = true;
   std::atomic<bool> stopping_ = false;
-  /// Campaign of the job under way; 0: no job, or a miss.
-  std::atomic<std::int64_t> campaign_ = 0;
-  std::atomic<bool> cancelled_ = false;
+  /// Campaigns whose job may have started before they were cancelled.
+  std::set<std::int64_t> cancelled_;
   std::thread thread_;
 };
 
