@@ -284,6 +284,14 @@ Job JobQueue::take(const Miss& miss) {
   });
 }
 
+void JobQueue::put_back(const Job& job, std::string_view reason) {
+  impl_->writing("put a job back", [&, &database = impl_->database] {
+    database.run("UPDATE jobs SET state = 'queued', attempts = attempts - 1, reason = ? WHERE id = ? AND epoch = ?",
+                 reason, job.id, job.epoch);
+    return true;
+  });
+}
+
 void JobQueue::finish(const Job& job, JobState state, std::string_view reason) {
   impl_->writing("end a job", [&, &database = impl_->database] {
     if (!job.campaign && state == JobState::done) {

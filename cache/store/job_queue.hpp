@@ -108,6 +108,8 @@ class JobQueue {
   [[nodiscard]] Job take(const Miss& miss);
   /// Sets the job's state; `queued`: it waits again. A tuned miss is forgotten; a campaign ends with its last job.
   void finish(const Job& job, JobState state, std::string_view reason);
+  /// The job waits again, and the attempt does not count.
+  void put_back(const Job& job, std::string_view reason);
 
  private:
   struct Impl;

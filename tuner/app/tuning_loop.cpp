@@ -99,9 +99,12 @@ bool tune_next(const Place& place, std::span<const TuningDevice> devices, JobLis
   if (!job) return false;
   listener.job_started(*job);
   End end = run_job(place, *job, queue, devices, catalogue, listener);
-  if (end.state == JobState::queued && !listener.cancelled() && job->attempts >= kMostAttempts)
-    end.state = JobState::failed;
-  queue.finish(*job, end.state, end.reason);
+  if (end.state == JobState::queued && listener.cancelled()) {
+    queue.put_back(*job, end.reason);
+  } else {
+    if (end.state == JobState::queued && job->attempts >= kMostAttempts) end.state = JobState::failed;
+    queue.finish(*job, end.state, end.reason);
+  }
   listener.job_done(*job, end.state, end.reason);
   return true;
 }

@@ -62,6 +62,20 @@ TEST_F(JobQueues, the_highest_priority_is_first_and_of_equals_the_one_that_came_
   EXPECT_EQ(queue.campaign(2)->priority, 0);
 }
 
+TEST_F(JobQueues, a_job_that_is_put_back_waits_and_its_attempt_does_not_count) {
+  submit("{}");
+  const std::vector<std::string> devices{"cpu"};
+  const std::optional<Job> first = queue.take(devices, 0);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->attempts, 1);
+  queue.put_back(*first, "interrupted");
+  const std::optional<Job> again = queue.take(devices, 0);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->attempts, 1);
+  queue.finish(*again, JobState::queued, "the device was lost");
+  EXPECT_EQ(queue.take(devices, 0)->attempts, 2);
+}
+
 TEST_F(JobQueues, who_only_reads_makes_and_changes_nothing) {
   const std::filesystem::path other = folder / "other.db";
   EXPECT_THROW(JobQueue(other, StoreAccess::read_older), CacheError);
