@@ -73,6 +73,7 @@ TEST_F(Channels, give_a_part_of_a_snapshot) {
   };
   EXPECT_EQ(part("bytes=2-4"), "206 bytes 2-4/10 234");
   EXPECT_EQ(part("bytes=7-"), "206 bytes 7-9/10 789");
+  EXPECT_EQ(part("bytes=0-"), "206 bytes 0-9/10 0123456789");
   EXPECT_EQ(part("bytes=7-99"), "206 bytes 7-9/10 789");
   EXPECT_EQ(part("bytes=7-18446744073709551615"), "206 bytes 7-9/10 789");
   EXPECT_EQ(part("bytes=-3"), "206 bytes 7-9/10 789");

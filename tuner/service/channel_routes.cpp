@@ -64,10 +64,12 @@ std::optional<Range> parse_range(std::string_view text, std::uint64_t size) {
   } else {
     if (!read_number(text, range.from) || !text.starts_with('-')) return std::nullopt;
     text.remove_prefix(1);
-    std::uint64_t last = 0;
-    if (!text.empty() && (!read_number(text, last) || !text.empty() || last < range.from)) return std::nullopt;
-    // `last + 1` may overflow.
-    if (last > 0 || range.from == 0) range.end = std::min(size, last < size && last + 1 > range.from ? last + 1 : size);
+    if (!text.empty()) {
+      std::uint64_t last = 0;
+      if (!read_number(text, last) || !text.empty() || last < range.from) return std::nullopt;
+      // `last + 1` may overflow.
+      if (last < size) range.end = last + 1;
+    }
   }
   if (range.from >= range.end) return Range{};
   return range;
