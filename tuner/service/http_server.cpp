@@ -48,8 +48,11 @@ Request take(http::request<http::string_body>&& message, std::string peer) {
   Request request;
   request.method = to_string(message.method_string());
   request.target = to_string(message.target());
-  for (const auto& field : message)
-    request.headers.emplace(lower(to_string(field.name_string())), to_string(field.value()));
+  for (const auto& field : message) {
+    const auto [header, is_first] =
+        request.headers.emplace(lower(to_string(field.name_string())), to_string(field.value()));
+    if (!is_first) header->second += ", " + to_string(field.value());
+  }
   request.body = std::move(message.body());
   request.peer = std::move(peer);
   return request;
