@@ -175,6 +175,14 @@ TEST_F(Gates, a_file_that_is_none_of_tokens_is_refused_with_what_to_type) {
   EXPECT_TRUE(contains(refusal(), "chmod 600")) << refusal();
 }
 
+TEST_F(Gates, a_token_without_scopes_leaves_the_others_readable) {
+  static_cast<void>(make("nothing", {}));
+  const std::string reads = make("reads", {Scope::read});
+  settings.tokens = tokens();
+  const RunningService service(settings);
+  EXPECT_EQ(service.get("/v1/devices", reads).status, 200);
+}
+
 TEST_F(Gates, too_many_requests_of_one_client_are_put_off) {
   settings.requests_per_second = 5;
   settings.behind_proxy = true;
@@ -190,6 +198,8 @@ TEST_F(Gates, too_many_requests_of_one_client_are_put_off) {
   EXPECT_TRUE(contains(last.body, "address 10.0.0.1")) << last.body;
   EXPECT_GE(served, 10);
   EXPECT_LT(served, 40);
+  // A proxy may add a line of its own below the client's.
+  EXPECT_EQ(service.get("/healthz", "X-Forwarded-For: 1.2.3.4\r\nX-Forwarded-For: 10.0.0.1\r\n").status, 429);
   EXPECT_EQ(service.get("/healthz", "X-Forwarded-For: 10.0.0.2\r\n").status, 200);
 }
 

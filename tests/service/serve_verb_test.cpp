@@ -81,6 +81,8 @@ TEST_F(ServeVerb, makes_tokens_and_prints_each_once) {
   const nlohmann::json tokens = nlohmann::json::parse(read_file(file));
   EXPECT_EQ(tokens["tokens"][0]["scopes"], nlohmann::json({"read", "submit"}));
   EXPECT_GT(tokens["tokens"][0]["expires_at"], 1'700'000'000);
+  EXPECT_EQ(run({"serve", "--tokens", file, "--new-token", "old", "--expires", "200000000000000"}).code, 0);
+  EXPECT_GT(nlohmann::json::parse(read_file(file))["tokens"][1]["expires_at"], tokens["tokens"][0]["expires_at"]);
   EXPECT_EQ(run({"serve", "--new-token", "ci"}).code, 2);
   EXPECT_EQ(run({"serve", "--scopes", "read"}).code, 2);
   EXPECT_EQ(run({"serve", "--tokens", file, "--new-token", "x", "--scopes", "all"}).code, 2);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "cache/base/clock.hpp"
 #include "cache/base/error.hpp"
+#include "cache/base/units.hpp"
 #include "tuner/app/problem_words.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
@@ -34,7 +36,10 @@ std::set<Scope> scopes_of(const Arguments& arguments) {
 ExitCode make_token(const Arguments& arguments, Console& console) {
   if (!arguments.has("tokens")) throw UsageError("--new-token needs the file to add it to: --tokens FILE");
   std::optional<std::int64_t> expires_at;
-  if (arguments.has("expires")) expires_at = now_seconds() + 86'400 * arguments.integer("expires", 1, 1);
+  if (arguments.has("expires")) {
+    constexpr std::int64_t kMostDays = 36'500;
+    expires_at = now_seconds() + kSecondsOfADay * std::min(kMostDays, arguments.integer("expires", 1, 1));
+  }
   const std::string name = arguments.text("new-token");
   console.print(service::add_token(arguments.text("tokens"), name, scopes_of(arguments), expires_at) + "\n");
   console.say(fmt::format("The token '{}' is not shown again; {} has its hash. A running service knows it at once.",

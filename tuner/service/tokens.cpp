@@ -32,7 +32,7 @@ std::string hexadecimal(std::span<const unsigned char> bytes) { return fmt::form
 Token decode_token(const nlohmann::json& json, const std::string& what) {
   JsonObject object(json, what, JsonOf::request);
   Token token{object.text("name"), object.text("sha256"), {}, {}};
-  if (token.sha256.size() != kDigits) object.fail("'sha256' does not have 64 hexadecimal digits");
+  if (!is_hexadecimal(token.sha256, kDigits)) object.fail("'sha256' is not 64 hexadecimal digits in lower case");
   for (const std::string& name : object.texts("scopes")) {
     const std::optional<Scope> scope = scope_from(name);
     if (!scope) object.fail(fmt::format("there is no scope '{}'; the scopes are read, report, submit, publish", name));
@@ -94,7 +94,8 @@ std::string add_token(const std::filesystem::path& file, const std::string& name
   tokens.push_back({name, sha256_text(secret), scopes, expires_at});
   nlohmann::ordered_json document;
   for (const Token& each : tokens) {
-    nlohmann::ordered_json json{{"name", each.name}, {"sha256", each.sha256}};
+    nlohmann::ordered_json json{
+        {"name", each.name}, {"sha256", each.sha256}, {"scopes", nlohmann::ordered_json::array()}};
     for (const Scope scope : each.scopes) json["scopes"].push_back(name_of(scope));
     if (each.expires_at) json["expires_at"] = *each.expires_at;
     document["tokens"].push_back(std::move(json));
