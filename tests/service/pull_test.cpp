@@ -16,6 +16,7 @@
 #include "tests/service/fixture.hpp"
 #include "tests/service/program_service.hpp"
 #include "tuner/app/pull.hpp"
+#include "tuner/remote/unreachable.hpp"
 #include "tuner/snapshot/files.hpp"
 #include "tuner/snapshot/shelf.hpp"
 
@@ -312,6 +313,18 @@ TEST_F(Pulling, goes_on_until_control_c) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_LT(outcome.after_interrupt, under_load(std::chrono::seconds(1)));
   EXPECT_EQ(pull(shelf_.title(), {"--every", "soon"}).code, 2);
+}
+
+TEST_F(Pulling, an_interrupted_pull_is_no_failed_one) {
+  ASSERT_EQ(pull().code, 0);
+  const ProgramService service(folder, {"--cache", cache(), "--channels", shelf_.title()});
+  app::PullRequest request{.from = {.name = fmt::format("http://127.0.0.1:{}", service.port())},
+                           .folder = to(),
+                           .publishers = folder / "key.pub"};
+  request.from.cancelled = [] { return true; };
+  app::Puller puller(request);
+  EXPECT_THROW(static_cast<void>(puller.pull()), Interrupted);
+  EXPECT_FALSE(fs::exists(to() / "stable.failed"));
 }
 
 TEST_F(Pulling, one_process_at_a_time_pulls_into_a_folder_and_others_wait) {

@@ -78,6 +78,8 @@ Pulled Puller::pull() {
     folder_.note_failure(request_.channel, done.why);
     if (done.outcome != PullOutcome::away) send_misses(done);
     return done;
+  } catch (const Interrupted&) {
+    throw;
   } catch (const std::exception& error) {
     folder_.note_failure(request_.channel, error.what());
     throw;
@@ -115,6 +117,8 @@ Pulled Puller::pull_channel() {
       fetch(manifest.snapshot, static_cast<std::uintmax_t>(manifest.bytes), true);
     if (!before || !(*before == *now)) folder_.put_manifest(*now);
     if (done.outcome == PullOutcome::pulled) folder_.point(request_.channel, manifest.snapshot);
+  } catch (const Interrupted&) {
+    throw;
   } catch (const Unreachable& error) {
     if (!linked) throw;
     done.why = error.what();

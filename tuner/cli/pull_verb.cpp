@@ -14,6 +14,7 @@
 #include "tuner/cli/remote_options.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/verb.hpp"
+#include "tuner/remote/unreachable.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -78,9 +79,14 @@ ExitCode run(const Arguments& arguments, Console& console) {
   watch_interrupts();
   app::Puller puller(request_of(arguments));
   if (every) return pull_on(puller, std::chrono::duration_cast<std::chrono::milliseconds>(*every), console);
-  const app::Pulled done = puller.pull();
-  console.print(app::table_of(done), format);
-  return done.outcome == app::PullOutcome::away ? ExitCode::partly : ExitCode::done;
+  try {
+    const app::Pulled done = puller.pull();
+    console.print(app::table_of(done), format);
+    return done.outcome == app::PullOutcome::away ? ExitCode::partly : ExitCode::done;
+  } catch (const Interrupted&) {
+    console.say_error("the pull was interrupted, and the present snapshot stays. Type it again: the download continues");
+    return ExitCode::partly;
+  }
 }
 
 }  // namespace
@@ -120,8 +126,8 @@ Verb pull_verb() {
        "One snapshot, for all ranks of a job."},
   };
   verb.exit_codes =
-      "0 the snapshot is in place, 1 it cannot be fetched or trusted, 2 the command line is wrong, 3 nobody answers, "
-      "and the present snapshot stays.";
+      "0 the snapshot is in place, 1 it cannot be fetched or trusted, 2 the command line is wrong, 3 nobody answers, or "
+      "it was interrupted, and the present snapshot stays.";
   verb.run = run;
   return verb;
 }

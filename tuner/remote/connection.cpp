@@ -46,8 +46,7 @@ Connection::Connection(const std::string& host, std::uint16_t port, Waiting wait
         wait(POLLOUT);
         socklen_t size = sizeof code;
         ::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &code, &size);
-      } catch (const Unreachable&) {
-        if (is_cancelled()) throw;
+      } catch (const TimedOut&) {
         code = ETIMEDOUT;
       }
     }
@@ -80,7 +79,7 @@ bool Connection::is_cancelled() const { return waiting_.cancelled && waiting_.ca
 
 // Also called before each transfer: while data flow, wait() is not reached.
 void Connection::require_going_on() const {
-  if (is_cancelled()) throw Unreachable("it was interrupted");
+  if (is_cancelled()) throw Interrupted("it was interrupted");
 }
 
 std::size_t Connection::receive(char* to, std::size_t size) {

@@ -173,10 +173,13 @@ HttpAnswer HttpClient::ask(const std::string& method, const std::string& path, c
     } catch (const TimedOut&) {
       impl_->connection.reset();
       throw;
+    } catch (const Interrupted&) {
+      impl_->connection.reset();
+      throw;
     } catch (const Unreachable&) {
       impl_->connection.reset();
       // The server may have closed a kept connection: try once more on a new one.
-      if (!is_old || impl_->has_begun || (impl_->settings.cancelled && impl_->settings.cancelled())) throw;
+      if (!is_old || impl_->has_begun) throw;
     } catch (...) {
       impl_->connection.reset();
       throw;

@@ -11,6 +11,12 @@ class Unreachable : public Error {
   using Error::Error;
 };
 
+/// The caller asked to end.
+class Interrupted final : public Unreachable {
+ public:
+  using Unreachable::Unreachable;
+};
+
 /// The patience ran out. The service may still have acted on the request.
 class TimedOut final : public Unreachable {
  public:
