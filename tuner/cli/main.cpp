@@ -73,6 +73,8 @@ int main(int argc, char** argv) {
   cli::Console console;
   // A limit on file sizes (ulimit -f) is then an error like a full disk, not a silent end.
   std::signal(SIGXFSZ, SIG_IGN);
+  // A parent that ignores it would otherwise hide how compilers and workers end.
+  std::signal(SIGCHLD, SIG_DFL);
   try {
     return static_cast<int>(cli::run({argv + 1, argv + argc}, console));
   } catch (const UsageError& error) {

@@ -12,6 +12,7 @@
 
 #include "cache/base/error.hpp"
 #include "cache/base/temporary_folder.hpp"
+#include "cache/base/sanitizers.hpp"
 #include "kernels/emulator/abi.h"
 #include "tuner/definition/kernels_dir.hpp"
 #include "tuner/process/subprocess.hpp"
@@ -21,18 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Kernels are instrumented if this program is, because both share one run-time library.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kAddressSanitizer = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-constexpr bool kAddressSanitizer = true;
-#else
-constexpr bool kAddressSanitizer = false;
-#endif
-#else
-constexpr bool kAddressSanitizer = false;
-#endif
 
 std::vector<std::string> words(const char* text) {
   std::istringstream stream(text == nullptr ? "" : text);
@@ -150,6 +139,7 @@ std::vector<std::string> HostCompiler::command_line(const CompileRequest& reques
   add({"-fsanitize=alignment,bounds", "-fsanitize-recover=alignment,bounds"});
   // Static variables of templates must stay the module's own, because all modules use the same names.
   if (!is_clang_) add({"-fno-gnu-unique"});
+  // Kernels are instrumented if this program is, because both share one run-time library.
   if (kAddressSanitizer) add({"-fsanitize=address"});
   add({"-include", (settings_.kernels / "emulator/prelude.h").string()});
   add({"-I" + (settings_.kernels / "emulator").string()});

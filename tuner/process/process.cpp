@@ -14,9 +14,13 @@
 #include <thread>
 
 #include "cache/base/error.hpp"
+#include "cache/base/sanitizers.hpp"
 
 namespace tilewright {
 namespace {
+
+/// Of an exit with code 255: the status is lost, such as to another waitpid() or an ignored SIGCHLD.
+constexpr int kUnknownStatus = 255 << 8;
 
 /// This process's environment with LC_ALL=C and without LANGUAGE, for English messages.
 std::vector<char*> english_environment() {
@@ -31,16 +35,11 @@ std::vector<char*> english_environment() {
   return variables;
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
-
 /// The command behind a shell that sets its own limits and then executes it, so that all its children inherit them.
 std::vector<std::string> bounded(const std::vector<std::string>& command, const ProcessLimits& limits) {
   std::string bounds;
-  if (limits.memory_bytes > 0 && !kSanitized) bounds += fmt::format("ulimit -v {}; ", limits.memory_bytes / 1024);
+  // A sanitizer's shadow memory needs far more addresses.
+  if (limits.memory_bytes > 0 && !kAddressSanitizer && !kThreadSanitizer) bounds += fmt::format("ulimit -v {}; ", limits.memory_bytes / 1024);
   if (limits.processor.count() > 0) bounds += fmt::format("ulimit -t {}; ", limits.processor.count());
   if (bounds.empty()) return command;
   std::vector<std::string> whole{"/bin/sh", "-c", bounds + "exec \"$@\"", "sh"};
@@ -95,10 +94,10 @@ pid_t start_process(const std::vector<std::string>& asked, const Streams& stream
 }
 
 int wait_for_process(pid_t process) noexcept {
-  int status = 0;
-  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  for (int status = 0;;) {
+    if (waitpid(process, &status, 0) >= 0) return status;
+    if (errno != EINTR) return kUnknownStatus;
   }
-  return status;
 }
 
 std::optional<int> wait_for_process(pid_t process, std::chrono::milliseconds patience) noexcept {
@@ -106,7 +105,8 @@ std::optional<int> wait_for_process(pid_t process, std::chrono::milliseconds pat
   const auto deadline = std::chrono::steady_clock::now() + patience;
   for (int status = 0;;) {
     const pid_t ended = waitpid(process, &status, WNOHANG);
-    if (ended != 0 && !(ended < 0 && errno == EINTR)) return status;
+    if (ended > 0) return status;
+    if (ended < 0 && errno != EINTR) return kUnknownStatus;
     if (std::chrono::steady_clock::now() >= deadline) return std::nullopt;
     std::this_thread::sleep_for(kPause);
   }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -216,6 +217,13 @@ TEST(Subprocess, collects_both_outputs_and_the_exit_code) {
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_EQ(result.output, "out\nerr\n");
   EXPECT_FALSE(result.timed_out);
+}
+
+TEST(Subprocess, whose_exit_code_is_lost_has_failed) {
+  const auto before = std::signal(SIGCHLD, SIG_IGN);
+  const SubprocessResult result = run_subprocess({"/bin/sh", "-c", "exit 3"}, std::chrono::seconds(30));
+  std::signal(SIGCHLD, before);
+  EXPECT_NE(result.exit_code, 0);
 }
 
 TEST(Subprocess, kills_the_program_and_its_children_at_the_limit) {

@@ -4,20 +4,7 @@
 #include <boost/context/detail/fcontext.hpp>
 #include <cstddef>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define TILEWRIGHT_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define TILEWRIGHT_ASAN 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define TILEWRIGHT_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define TILEWRIGHT_TSAN 1
-#endif
-#endif
+#include "cache/base/sanitizers.hpp"
 #ifdef TILEWRIGHT_ASAN
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
