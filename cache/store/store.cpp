@@ -61,31 +61,30 @@ void Store::add_older_interface(const OpInterface& interface) {
 
 namespace {
 
-/// Whether the recipe of an existing implementation is replaced or kept.
-constexpr const char* kReplacing = "DO UPDATE SET recipe = excluded.recipe WHERE recipe <> excluded.recipe AND intact";
-constexpr const char* kKeeping = "DO NOTHING";
+// Statements are kept by their addresses. The first replaces the recipe of an existing implementation.
+constexpr const char* kPutImplementation =
+    "INSERT INTO implementations (interface, hash, name, recipe) VALUES (?, ?, ?, ?) ON CONFLICT (hash, interface) "
+    "DO UPDATE SET recipe = excluded.recipe WHERE recipe <> excluded.recipe AND intact";
+constexpr const char* kAddImplementation =
+    "INSERT INTO implementations (interface, hash, name, recipe) VALUES (?, ?, ?, ?) ON CONFLICT (hash, interface) "
+    "DO NOTHING";
 
-void insert_implementation(Database& database, const std::string& interface_hash,
-                           const StoredImplementation& implementation, const char* where_there) {
+void insert_implementation(Database& database, const char* sql, const std::string& interface_hash,
+                           const StoredImplementation& implementation) {
   const std::int64_t interface = ids::need_interface(database, interface_hash);
-  const std::string sql = fmt::format(
-      "INSERT INTO implementations (interface, hash, name, recipe) VALUES (?, ?, ?, ?) ON CONFLICT (hash, interface) "
-      "{}",
-      where_there);
-  database.run(sql.c_str(), interface, implementation.hash, implementation.recipe.name,
-               encode_recipe(implementation.recipe));
+  database.run(sql, interface, implementation.hash, implementation.recipe.name, encode_recipe(implementation.recipe));
 }
 
 }  // namespace
 
 void Store::put_implementation(const std::string& interface_hash, const StoredImplementation& implementation) {
   impl_->writing("store an implementation",
-                 [&] { insert_implementation(impl_->database, interface_hash, implementation, kReplacing); });
+                 [&] { insert_implementation(impl_->database, kPutImplementation, interface_hash, implementation); });
 }
 
 void Store::add_implementation(const std::string& interface_hash, const StoredImplementation& implementation) {
   impl_->writing("store an implementation",
-                 [&] { insert_implementation(impl_->database, interface_hash, implementation, kKeeping); });
+                 [&] { insert_implementation(impl_->database, kAddImplementation, interface_hash, implementation); });
 }
 
 void Store::put_device(const DeviceFacts& device) {

@@ -2,7 +2,8 @@
 #include "cache/store/pack/pack_name.hpp"
 
 #include <algorithm>
-#include <cctype>
+
+#include "cache/base/sha256.hpp"
 
 namespace tilewright {
 namespace {
@@ -18,9 +19,8 @@ bool is_pack(const fs::path& file) { return file.extension() == kPackSuffix; }
 std::string hash_in_name(const fs::path& pack) {
   const std::string stem = pack.stem().string();
   if (stem.size() < kHashDigits) return {};
-  const std::string digits = stem.substr(stem.size() - kHashDigits);
-  const bool all = std::ranges::all_of(digits, [](unsigned char c) { return std::isxdigit(c) != 0; });
-  return all ? digits : std::string();
+  std::string digits = stem.substr(stem.size() - kHashDigits);
+  return is_hexadecimal(digits, kHashDigits) ? digits : std::string();
 }
 
 std::string first_word(const std::string& name) { return name.substr(0, name.find('-')); }
