@@ -134,7 +134,7 @@ TEST_F(ReplayOption, reads_a_recording_that_export_made) {
 }
 
 TEST_F(ReplayOption, leaves_a_budget_without_a_unit_to_nobodys_guess) {
-  for (const char* text : {"60", "fast", "-5s", "0s", "5 parsecs"}) {
+  for (const char* text : {"60", "fast", "-5s", "0s", "1e-10s", "5 parsecs"}) {
     const Outcome outcome = run_on_ops({"sweep", "shift", "--device", "cpu", "--budget", text});
     EXPECT_EQ(outcome.code, 2) << text;
     EXPECT_TRUE(contains(outcome.err, "--budget takes a time with its unit")) << outcome.err;

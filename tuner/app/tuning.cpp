@@ -108,8 +108,10 @@ std::optional<std::chrono::nanoseconds> duration_from(const std::string& text) {
     return std::nullopt;
   }
   const auto unit = kUnits.find(text.substr(read));
-  if (unit == kUnits.end() || !(number > 0) || number * unit->second > kMost) return std::nullopt;
-  return std::chrono::nanoseconds(static_cast<std::int64_t>(number * unit->second));
+  if (unit == kUnits.end()) return std::nullopt;
+  const double nanoseconds = number * unit->second;
+  if (!(nanoseconds >= 1) || nanoseconds > kMost) return std::nullopt;
+  return std::chrono::nanoseconds(static_cast<std::int64_t>(nanoseconds));
 }
 
 void consider_one(const std::string& config, SweepRequest& request) {
