@@ -67,6 +67,7 @@ class BrowserTest(unittest.TestCase):
                                            color_scheme="dark" if dark else "light")
         self.addCleanup(context.close)
         page = context.new_page()
+        page.set_default_timeout(60_000)  # other tests run meanwhile
         self.errors = []
         page.on("console", lambda message: message.type in ("error", "warning") and self.errors.append(message.text))
         page.on("pageerror", lambda error: self.errors.append(str(error)))
