@@ -158,8 +158,8 @@ class Pages(unittest.TestCase):
         results = {"untuned": result("untuned") | {"figures": {"specs": [
             old, old | {"spec": "softmax --within rows=1..8", "mean": 0.5}]}}}
         text = benchmark_pages.readme_table(results).replace("\n  ", " ")
-        self.assertIn("20 of 1 specs by an export", text)
-        self.assertIn("those of `softmax` within `rows=1..8` 50.0 % in the mean.", text)
+        self.assertIn("(20, of 1 spec, served by an export) lose", text)
+        self.assertIn("The worst spec, `softmax` within `rows=1..8`, loses 50.0 % in the mean.", text)
 
     def test_of_ceilings_tell_the_least_of_large_cells_apart(self):
         with written("ceilings") as (folder, readme):
@@ -233,7 +233,7 @@ class Pages(unittest.TestCase):
             benchmark_pages.write(folder, readme, False)
             text = readme.read_text(encoding="utf-8")
         self.assertIn("| `softmax` | 8192x4096 | 33.4 |", text)
-        self.assertIn("- The table leaves out attributes", text)
+        self.assertIn("The table leaves out attributes", text)
 
     def test_put_the_readmes_table_between_its_marks(self):
         with written(*FIGURES) as (folder, readme):
