@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/model/records.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -41,6 +43,10 @@ std::optional<Enum> value_in(const Names<Enum, Count>& names, std::string_view n
 }
 
 }  // namespace
+
+std::string driver_text(int driver) {
+  return driver == 0 ? "" : fmt::format("{}.{}", driver / 1000, driver % 1000 / 10);
+}
 
 std::string_view name(TrialStatus status) noexcept { return name_in(kStatusNames, status); }
 std::optional<TrialStatus> trial_status_from(std::string_view name) noexcept { return value_in(kStatusNames, name); }

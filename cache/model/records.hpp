@@ -61,6 +61,9 @@ struct Versions {
   friend bool operator==(const Versions&, const Versions&) = default;
 };
 
+/// "13.0" of 13000; empty of 0.
+[[nodiscard]] std::string driver_text(int driver);
+
 /// True if a time under one is valid under the other.
 [[nodiscard]] inline bool same_tools(const Versions& a, const Versions& b) noexcept {
   return a.driver == b.driver && a.compiler == b.compiler;

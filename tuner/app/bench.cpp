@@ -88,9 +88,7 @@ Message BenchRun::context() const {
                   {"device", device.facts().fingerprint()},
                   {"compiler", session_->compiler_version()}};
   if (!device.gpu_uuid().empty()) context["gpu_uuid"] = device.gpu_uuid();
-  if (const int driver = device.driver_version(); driver != 0) {
-    context["driver"] = fmt::format("{}.{}", driver / 1000, driver % 1000 / 10);
-  }
+  if (const std::string driver = driver_text(device.driver_version()); !driver.empty()) context["driver"] = driver;
   if (cache_) context["cache"] = cache_->path().string();
   return context;
 }

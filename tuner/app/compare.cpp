@@ -18,16 +18,14 @@
 namespace tilewright::app {
 namespace {
 
-/// 13000 becomes "13.0".
-std::string driver_text(int driver) { return fmt::format("{}.{}", driver / 1000, driver % 1000 / 10); }
-
 struct VersionName {
   const char* name;
   std::string (*of)(const Versions&);
 };
 const std::vector<VersionName>& version_names() {
   static const std::vector<VersionName> kNames{
-      {"driver", [](const Versions& versions) { return driver_text(versions.driver); }},
+      // Trials on the emulator have a driver that a side can name, too.
+      {"driver", [](const Versions& versions) { return versions.driver == 0 ? "0.0" : driver_text(versions.driver); }},
       {"compiler", [](const Versions& versions) { return versions.compiler; }},
       {"tilewright", [](const Versions& versions) { return versions.tilewright; }}};
   return kNames;

@@ -18,6 +18,7 @@
 #include "cache/base/version.hpp"
 #include "cache/driver/cuda.hpp"
 #include "cache/driver/nvml.hpp"
+#include "cache/model/records.hpp"
 #include "tuner/app/commands.hpp"
 #include "tuner/app/doctor_cache.hpp"
 #include "tuner/app/doctor_pulled.hpp"
@@ -75,10 +76,9 @@ std::vector<Finding> look_at_gpus() {
              : has_nvidia_gpu() ? "sudo apt-get install cuda-drivers"
                                 : "tilewright sweep softmax --device cpu"}};
   }
-  const int version = driver->version();
   const int count = driver->device_count();
   std::vector<Finding> findings{
-      {"CUDA driver", true, fmt::format("CUDA {}.{}", version / 1000, version % 1000 / 10), driver->path()}};
+      {"CUDA driver", true, fmt::format("CUDA {}", driver_text(driver->version())), driver->path()}};
   if (count == 0) {
     const bool hidden = std::getenv("CUDA_VISIBLE_DEVICES") != nullptr;
     findings.push_back({"GPU", false, "", "",
@@ -107,9 +107,9 @@ std::vector<Finding> look_at_nvrtc() {
   const cuda::Driver* driver = cuda::Driver::find(nullptr);
   if (driver != nullptr && driver->version() / 1000 < report.major) {
     nvrtc.wrong = fmt::format(
-        "Its CUDA is newer than the driver's (CUDA {}.{}), which may refuse its binaries. Install a driver for CUDA "
+        "Its CUDA is newer than the driver's (CUDA {}), which may refuse its binaries. Install a driver for CUDA "
         "{}, or an older NVRTC that TILEWRIGHT_NVRTC names.",
-        driver->version() / 1000, driver->version() % 1000 / 10, report.major);
+        driver_text(driver->version()), report.major);
     nvrtc.type = fmt::format("python3 -m pip install nvidia-cuda-nvrtc-cu{0} nvidia-cuda-runtime-cu{0}",
                              driver->version() / 1000);
   }

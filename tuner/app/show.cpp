@@ -220,10 +220,9 @@ Table show_history(const QueryRequest& request) {
     for (const Store::FirstServed& served : store.served_first({problem, interface.hash(), device.fingerprint()})) {
       const Trial& trial = served.trial;
       const Timing timing = trial.timing.value_or(Timing{});
-      const int driver = trial.versions.driver;
+      const std::string driver = driver_text(trial.versions.driver);
       table.rows.push_back({std::string(name(served.role)), served.now, timing.median_ns, timing.low_ns, timing.high_ns,
-                            trial.config.text(), show_moment(trial.measured_at),
-                            driver == 0 ? Cell() : Cell(fmt::format("{}.{}", driver / 1000, driver % 1000 / 10)),
+                            trial.config.text(), show_moment(trial.measured_at), driver.empty() ? Cell() : Cell(driver),
                             trial.versions.compiler, trial.versions.tilewright, std::string(name(trial.mode)),
                             device.fingerprint(), trial.gpu_uuid});
     }

@@ -173,7 +173,7 @@ std::string machine_text(const Store::WinnerRow& row) {
   if (!trial.gpu_uuid.empty()) text += fmt::format(" ({})", trial.gpu_uuid);
   text += fmt::format(", Tilewright {}", trial.versions.tilewright);
   if (trial.versions.driver != 0) {
-    text += fmt::format(", CUDA driver {}.{}", trial.versions.driver / 1000, trial.versions.driver % 1000 / 10);
+    text += fmt::format(", CUDA driver {}", driver_text(trial.versions.driver));
   }
   text += "\n";
   const DeviceReadings& readings = trial.readings;

@@ -118,7 +118,7 @@ class Metadata {
     requirements_["tilewright==" + versions.tilewright] = true;
     if (!versions.compiler.empty()) requirements_[versions.compiler] = true;
     if (versions.driver != 0) {
-      requirements_[fmt::format("CUDA driver {}.{}", versions.driver / 1000, versions.driver % 1000 / 10)] = true;
+      requirements_[fmt::format("CUDA driver {}", driver_text(versions.driver))] = true;
     }
   }
 

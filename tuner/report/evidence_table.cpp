@@ -117,8 +117,7 @@ void add_binary(EvidenceSources& sources) {
 
 void add_machine(EvidenceSources& sources) {
   sources.push_back({column("driver", "CUDA driver"), [](const EvidenceLine& line) {
-                       const int driver = line.winner->trial.versions.driver;
-                       return driver != 0 ? Cell(fmt::format("{}.{}", driver / 1000, driver % 1000 / 10)) : Cell();
+                       return text_cell(driver_text(line.winner->trial.versions.driver));
                      }});
   sources.push_back({column("tilewright", "Tilewright"),
                      [](const EvidenceLine& line) { return text_cell(line.winner->trial.versions.tilewright); }});

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/report/history_table.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -28,10 +26,6 @@ Cell verdict_cell(const HistoryLine& line) {
   if (!ratio) return {};
   if (!ratio->significant()) return Cell("equal");
   return Cell(ratio->ratio > 1 ? "faster" : "slower");
-}
-
-std::string driver_text(int driver) {
-  return driver == 0 ? "" : fmt::format("{}.{}", driver / 1000, driver % 1000 / 10);
 }
 
 /// "config, driver": the differences between the two.

@@ -33,6 +33,12 @@ TEST(Records, what_was_not_tried_did_not_fail) {
   }
 }
 
+TEST(Records, a_drivers_version_is_a_text_and_none_on_the_emulator) {
+  EXPECT_EQ(driver_text(13000), "13.0");
+  EXPECT_EQ(driver_text(12080), "12.8");
+  EXPECT_EQ(driver_text(0), "");
+}
+
 TEST(Records, an_unknown_name_is_nothing) {
   EXPECT_EQ(trial_status_from("OK"), std::nullopt);
   EXPECT_EQ(trial_status_from(""), std::nullopt);
