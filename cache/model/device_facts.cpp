@@ -31,25 +31,21 @@ constexpr std::array<Fact, 10> kFacts{{
     {"max_threads_per_block", [](const DeviceFacts& f) noexcept -> std::int64_t { return f.max_threads_per_block; }},
 }};
 
-struct Arch {
-  int number = 0;
-  bool exact = false;
-};
+}  // namespace
 
-Arch parse_arch(std::string_view text) {
+std::optional<Arch> arch_from(std::string_view text) noexcept {
+  constexpr std::string_view kPrefix = "sm_";
+  if (!text.starts_with(kPrefix)) return std::nullopt;
+  text.remove_prefix(kPrefix.size());
   Arch arch;
-  std::string_view rest = text;
-  if (rest.starts_with("sm_")) rest.remove_prefix(3);
-  arch.exact = rest.ends_with('a');
-  if (arch.exact) rest.remove_suffix(1);
-  const auto [stop, error] = std::from_chars(rest.data(), rest.data() + rest.size(), arch.number);
-  if (!text.starts_with("sm_") || error != std::errc() || stop != rest.data() + rest.size() || arch.number < 10) {
-    throw UsageError(fmt::format("'{}' is not an architecture; write sm_80, sm_90 or sm_90a", text));
+  if (text.ends_with('a') || text.ends_with('f')) {
+    arch.suffix = text.back();
+    text.remove_suffix(1);
   }
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), arch.number);
+  if (error != std::errc() || stop != text.data() + text.size() || arch.number < 10) return std::nullopt;
   return arch;
 }
-
-}  // namespace
 
 std::string DeviceFacts::fingerprint() const {
   if (is_cpu()) return "cpu";
@@ -65,9 +61,13 @@ std::string DeviceFacts::arch() const {
 
 bool DeviceFacts::supports(std::string_view requires_arch) const {
   if (requires_arch.empty()) return true;
-  const Arch needed = parse_arch(requires_arch);
-  if (needed.exact) return compute_capability == needed.number;
-  return is_cpu() || compute_capability >= needed.number;
+  const std::optional<Arch> needed = arch_from(requires_arch);
+  // Whether a chip is of a family is not known here.
+  if (!needed || needed->suffix == 'f') {
+    throw UsageError(fmt::format("'{}' is not an architecture; write sm_80, sm_90 or sm_90a", requires_arch));
+  }
+  if (needed->suffix == 'a') return compute_capability == needed->number;
+  return is_cpu() || compute_capability >= needed->number;
 }
 
 std::optional<std::int64_t> DeviceFacts::find(std::string_view fact_name) const noexcept {

@@ -43,6 +43,17 @@ struct DeviceFacts {
   friend bool operator==(const DeviceFacts&, const DeviceFacts&) = default;
 };
 
+/// A target of NVRTC.
+struct Arch {
+  /// 90 of sm_90a.
+  int number = 0;
+  /// 'a': of this number's chips alone; 'f': of its family; 0: of this and later numbers.
+  char suffix = 0;
+  friend bool operator==(const Arch&, const Arch&) = default;
+};
+/// nullopt if the text is not `sm_` with a number from 10 and at most a suffix.
+[[nodiscard]] std::optional<Arch> arch_from(std::string_view text) noexcept;
+
 /// The emulator's facts. Limits are those of sm_90, so a config's legality is the same as on a GPU. Few SMs and a small
 /// L2 keep persistent grids and cold measurements affordable on a CPU. Memory is not limited (0).
 [[nodiscard]] DeviceFacts emulator_facts();

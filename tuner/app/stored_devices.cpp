@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+#include <optional>
 
 #include "cache/base/ascii.hpp"
 #include "cache/base/error.hpp"
@@ -34,14 +34,13 @@ std::int64_t shared_optin_of(int compute_capability) {
 DeviceFacts facts_of_arch(const std::string& arch) {
   DeviceFacts facts = emulator_facts();
   if (arch == "cpu") return facts;
-  std::string digits = arch.rfind("sm_", 0) == 0 ? arch.substr(3) : "";
-  if (!digits.empty() && (digits.back() == 'a' || digits.back() == 'f')) digits.pop_back();
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), facts.compute_capability);
-  if (digits.empty() || error != std::errc() || end != digits.data() + digits.size() || facts.compute_capability < 70) {
+  const std::optional<Arch> known = arch_from(arch);
+  if (!known || known->number < 70) {
     throw UsageError(fmt::format("'{}' is no architecture{}; write sm_80, sm_90a or cpu", arch,
                                  suggestion(arch, {"sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100a", "cpu"})));
   }
   facts.name = arch;
+  facts.compute_capability = known->number;
   facts.shared_per_block_optin = shared_optin_of(facts.compute_capability);
   return facts;
 }

@@ -2,6 +2,7 @@
 #include "tuner/compile/nvrtc_compiler.hpp"
 
 #include "cache/base/error.hpp"
+#include "cache/model/device_facts.hpp"
 #include "tuner/compile/nvrtc_table.hpp"
 #include "tuner/compile/ptxas_log.hpp"
 
@@ -9,8 +10,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 namespace tilewright {
@@ -47,19 +48,10 @@ std::string fetch_text(NvrtcProgram program, decltype(NvrtcTable::log_size) size
   return text;
 }
 
-// "sm_90a" → 90; 0 for other text.
-int architecture_number(std::string_view arch) {
-  int number = 0;
-  if (!arch.starts_with("sm_")) return 0;
-  arch.remove_prefix(3);
-  const auto [end, failed] = std::from_chars(arch.data(), arch.data() + arch.size(), number);
-  const std::string_view suffix(end, static_cast<std::size_t>(arch.data() + arch.size() - end));
-  return failed == std::errc() && (suffix.empty() || suffix == "a" || suffix == "f") ? number : 0;
-}
-
 void check_architecture(const NvrtcLibrary& library, const std::string& arch) {
   const std::vector<int> known = library.architectures();
-  if (std::find(known.begin(), known.end(), architecture_number(arch)) != known.end()) return;
+  const std::optional<Arch> asked = arch_from(arch);
+  if (asked && std::find(known.begin(), known.end(), asked->number) != known.end()) return;
   throw UsageError(fmt::format("{} does not compile for '{}'; known: sm_{} (and variants such as sm_90a)",
                                library.report().version(), arch, fmt::join(known, ", sm_")));
 }

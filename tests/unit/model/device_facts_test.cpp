@@ -73,8 +73,19 @@ TEST(DeviceFacts, the_emulator_runs_all_but_specific_targets) {
   EXPECT_FALSE(emulator_facts().supports("sm_90a"));
 }
 
+TEST(DeviceFacts, an_architecture_is_a_number_and_its_suffix) {
+  EXPECT_EQ(arch_from("sm_80"), (Arch{80, 0}));
+  EXPECT_EQ(arch_from("sm_90a"), (Arch{90, 'a'}));
+  EXPECT_EQ(arch_from("sm_100f"), (Arch{100, 'f'}));
+  for (const char* text :
+       {"", "cpu", "sm_", "sm_a", "sm_90b", "sm_90af", "sm_9", "sm_-90", "sm_ 90", "sm_99999999999"}) {
+    EXPECT_EQ(arch_from(text), std::nullopt) << text;
+  }
+}
+
 TEST(DeviceFacts, refuses_text_that_is_no_architecture) {
-  for (const char* text : {"sm90", "90", "sm_", "sm_a", "sm_90b", "sm_9", "sm_90aa", "SM_90", "sm_-90", "sm_90 "}) {
+  for (const char* text :
+       {"sm90", "90", "sm_", "sm_a", "sm_90b", "sm_9", "sm_90aa", "SM_90", "sm_-90", "sm_90 ", "sm_100f"}) {
     EXPECT_THAT(error_of<UsageError>([&] { (void)h200().supports(text); }),
                 HasSubstr("is not an architecture; write sm_80, sm_90 or sm_90a"))
         << text;
