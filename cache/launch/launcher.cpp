@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
@@ -17,28 +16,18 @@
 #include "cache/driver/stream.hpp"
 #include "cache/launch/errors.hpp"
 #include "cache/launch/pinned_file.hpp"
+#include "cache/model/device_name.hpp"
 
 namespace tilewright::launch {
 
 namespace {
 
-constexpr std::string_view kGpuPrefix = "cuda:";
 /// Compiled configs stay loaded, so a program with ever new shapes needs a bound.
 constexpr std::size_t kMostCompiled = 1024;
 
 /// Without the compiler: binaries come with the cache, so only the driver can have changed.
 Versions versions_here(const cuda::Driver* driver) {
   return {.driver = driver != nullptr ? driver->version() : 0, .compiler = {}, .tilewright = {}};
-}
-
-/// N of "cuda:N", or nullopt.
-std::optional<int> gpu_index(std::string_view text) {
-  if (!text.starts_with(kGpuPrefix)) return std::nullopt;
-  const std::string_view digits = text.substr(kGpuPrefix.size());
-  int index = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
-  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
-  return index;
 }
 
 /// Finds the pinned file now and keeps to it.

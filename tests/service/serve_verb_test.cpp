@@ -93,6 +93,13 @@ TEST_F(ServeVerb, says_what_is_wrong_before_it_listens) {
   EXPECT_EQ(serve({"--bind", "nowhere"}).code, 2);
   EXPECT_EQ(run({"serve", "--port", "65536"}).code, 2);
   EXPECT_EQ(serve({"--tokens", (folder / "none").string()}).code, 2);
+  const RunOptions without{.environment = {{"TILEWRIGHT_LIBCUDA", "/nonexistent/libcuda.so.1"}}};
+  const Outcome first_gpu = serve({"--devices", "cuda"}, without);
+  EXPECT_NE(first_gpu.code, 0);
+  EXPECT_TRUE(contains(first_gpu.err, "cuda:0 cannot be tuned on")) << first_gpu.err;
+  const Outcome twice = serve({"--devices", "cuda,cuda:0"}, without);
+  EXPECT_EQ(twice.code, 2);
+  EXPECT_TRUE(contains(twice.err, "names cuda:0 twice")) << twice.err;
   const Outcome elsewhere = serve({"--bind", "192.0.2.1", "--behind-proxy"});
   EXPECT_EQ(elsewhere.code, 2);
   EXPECT_TRUE(contains(elsewhere.err, "docs/service.md")) << elsewhere.err;

@@ -69,12 +69,11 @@ bool is_here(const std::string& name) {
 
 std::vector<Model> models_of(const Work& work, const Store& store, Listener& listener) {
   std::vector<Model> models;
-  const std::vector<std::string>& names = work.devices;
-  if (names.size() == 1 && !is_here(names.front())) {
-    for (const DeviceFacts& facts : choose_devices(store, names.front())) models.push_back({facts, {}});
+  if (work.devices.size() == 1 && !is_here(work.devices.front())) {
+    for (const DeviceFacts& facts : choose_devices(store, work.devices.front())) models.push_back({facts, {}});
     return models;
   }
-  check_devices(names);
+  const std::vector<std::string> names = checked_devices(work.devices);
   if (names.front() == "cpu") return {{emulator_facts(), 0, names.size()}};
   const auto devices = open_devices(work, listener);
   if (!devices) return models;

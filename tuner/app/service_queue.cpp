@@ -18,6 +18,7 @@
 #include "cache/base/holds.hpp"
 #include "cache/base/json_fields.hpp"
 #include "cache/driver/cuda.hpp"
+#include "cache/model/device_name.hpp"
 #include "tuner/app/sweep.hpp"
 #include "tuner/definition/shapes.hpp"
 #include "tuner/device/device.hpp"
@@ -212,12 +213,11 @@ Miss read_miss(const nlohmann::json& json, Catalogue& catalogue) {
 }  // namespace
 
 std::vector<TuningDevice> tuning_devices(const std::vector<std::string>& names) {
-  check_devices(names);
   std::vector<TuningDevice> devices;
   const auto add = [&](const cuda::Driver& driver, int index) {
     devices.push_back({fmt::format("cuda:{}", index), driver.facts(index).fingerprint()});
   };
-  for (const std::string& name : names) {
+  for (const std::string& name : checked_devices(names)) {
     if (name == "cpu") {
       devices.push_back({name, emulator_facts().fingerprint()});
       continue;
@@ -230,7 +230,7 @@ std::vector<TuningDevice> tuning_devices(const std::vector<std::string>& names) 
       for (int i = 0; i < count; ++i) add(*driver, i);
       continue;
     }
-    const int index = name == "auto" ? 0 : std::atoi(name.c_str() + std::string_view("cuda:").size());
+    const int index = name == "auto" ? 0 : gpu_index(name).value();
     if (index >= count) throw UsageError(fmt::format("there is no {} here: the driver sees {} GPUs", name, count));
     add(*driver, index);
   }

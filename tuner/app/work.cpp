@@ -41,7 +41,8 @@ std::optional<bool> serve_as_worker(const std::vector<std::string>& words) {
   return serve_device(open, STDIN_FILENO, see) == 0;
 }
 
-void check_devices(const std::vector<std::string>& names) {
+std::vector<std::string> checked_devices(std::vector<std::string> names) {
+  std::ranges::replace(names, std::string("cuda"), std::string("cuda:0"));
   const auto emulators = std::ranges::count_if(names, is_emulator);
   if (emulators != 0 && emulators != static_cast<std::ptrdiff_t>(names.size())) {
     throw UsageError(
@@ -57,17 +58,18 @@ void check_devices(const std::vector<std::string>& names) {
       throw UsageError(fmt::format("--devices names {} twice", *name));
     }
   }
+  return names;
 }
 
 std::unique_ptr<DevicePool> open_devices(const Work& work, Listener& listener) {
-  check_devices(work.devices);
+  const std::vector<std::string> names = checked_devices(work.devices);
   DeviceProcess::Settings settings;
   settings.command = {this_program(), kDeviceWorker};
   settings.timeout = work.timeout;
   settings.interrupted = [&listener] { return listener.cancelled(); };
   settings.note = [&listener](const std::string& line) { listener.note(line); };
   try {
-    auto devices = std::make_unique<DevicePool>(work.devices, settings);
+    auto devices = std::make_unique<DevicePool>(names, settings);
     if (!listener.cancelled()) return devices;
   } catch (const DeviceError&) {
     if (!listener.cancelled()) throw;

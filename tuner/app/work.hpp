@@ -15,7 +15,7 @@
 namespace tilewright::app {
 
 struct Work {
-  /// "auto" (the first GPU, else the emulator), "all" (GPUs), or names: "cpu", "cuda:1".
+  /// "auto" (the first GPU, else the emulator), "all" (GPUs), or names: "cpu", "cuda", "cuda:1".
   std::vector<std::string> devices{"auto"};
   /// A config without progress is stopped after this time; 0: the default.
   std::chrono::seconds timeout{0};
@@ -28,8 +28,9 @@ struct Work {
 /// nullopt for any other words.
 [[nodiscard]] std::optional<bool> serve_as_worker(const std::vector<std::string>& words);
 
-/// Throws UsageError for an unknown name, a GPU named twice, the emulator with a GPU, or "all" or "auto" with others.
-void check_devices(const std::vector<std::string>& names);
+/// The names, with "cuda:0" for "cuda". Throws UsageError for an unknown name, a GPU named twice, the emulator with a
+/// GPU, or "all" or "auto" with others.
+[[nodiscard]] std::vector<std::string> checked_devices(std::vector<std::string> names);
 /// Null if cancelled. Throws DeviceError if no device can be opened.
 [[nodiscard]] std::unique_ptr<DevicePool> open_devices(const Work& work, Listener& listener);
 /// Stops a compile when cancelled. `listener` must outlive it.

@@ -35,7 +35,6 @@ std::vector<std::string> devices_of(const Arguments& arguments) {
         fmt::format("--devices {}: a name is missing beside a comma; it takes all, or a list such as cuda:0,cuda:1",
                     arguments.text("devices")));
   }
-  std::ranges::replace(names, std::string("cuda"), std::string("cuda:0"));
   return names;
 }
 

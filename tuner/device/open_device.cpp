@@ -1,39 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <charconv>
-
+#include "cache/model/device_name.hpp"
 #include "tuner/device/cpu_device.hpp"
 #include "tuner/device/cuda_device.hpp"
 
 namespace tilewright {
-namespace {
-
-// The N of "cuda:N", or -1 if it is not a number.
-int gpu_index(std::string_view text) {
-  int index = -1;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), index);
-  return failed == std::errc() && end == text.data() + text.size() && index >= 0 ? index : -1;
-}
-
-constexpr std::string_view kCuda = "cuda:";
-
-}  // namespace
 
 void check_device_name(std::string_view name) {
   if (name == "auto" || name == "cpu" || name == "cuda") return;
-  if (!name.starts_with(kCuda)) {
+  if (!name.starts_with("cuda:")) {
     throw UsageError(fmt::format("'{}' is not a device{}", name,
                                  suggestion(std::string(name), {"auto", "cpu", "cuda", "cuda:0", "cuda:1"})));
   }
-  if (gpu_index(name.substr(kCuda.size())) < 0) {
+  if (!gpu_index(name)) {
     throw UsageError(fmt::format("'{}' is not a device: after cuda: stands the GPU's number, as in cuda:0", name));
   }
 }
 
 std::optional<DeviceSight> see_device(std::string_view name) {
   if (name == "auto" || name == "cuda") return see_cuda_device(0);
-  if (name.starts_with(kCuda)) return see_cuda_device(gpu_index(name.substr(kCuda.size())));
+  if (const std::optional<int> index = gpu_index(name)) return see_cuda_device(*index);
   return std::nullopt;
 }
 
@@ -51,7 +38,7 @@ std::unique_ptr<Device> open_device(std::string_view name, std::string* said) {
     return device;
   }
   check_device_name(name);
-  return open_cuda_device(gpu_index(name.substr(kCuda.size())));
+  return open_cuda_device(gpu_index(name).value());
 }
 
 }  // namespace tilewright
