@@ -85,6 +85,14 @@ std::string show_moment(long long seconds) {
                      parts.tm_hour, parts.tm_min);
 }
 
+std::string iso_moment(long long seconds) {
+  const auto moment = static_cast<std::time_t>(seconds);
+  std::tm parts{};
+  if (gmtime_r(&moment, &parts) == nullptr) return {};
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", parts.tm_year + 1900LL, parts.tm_mon + 1, parts.tm_mday,
+                     parts.tm_hour, parts.tm_min, parts.tm_sec);
+}
+
 namespace {
 
 struct Range {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-/// Numbers for people: few digits, and the unit that fits. Pure functions.
+/// Numbers and moments as text: for people few digits, and the unit that fits. Pure functions.
 namespace tilewright {
 
 /// `value` with `digits` significant digits and no exponent: 4312, 39.12, 0.01234.
@@ -27,6 +27,8 @@ namespace tilewright {
 inline constexpr std::int64_t kSecondsOfADay = 86'400;
 /// "2026-03-01 14:05 UTC", from seconds since 1970.
 [[nodiscard]] std::string show_moment(long long seconds);
+/// "2026-03-01T14:05:09Z", for programs; empty if no calendar has the moment.
+[[nodiscard]] std::string iso_moment(long long seconds);
 
 /// "1 step", "5 steps", "2 binaries".
 [[nodiscard]] std::string counted(std::size_t count, std::string_view noun);

@@ -10,6 +10,8 @@
 #include <exception>
 #include <string>
 
+#include "cache/base/units.hpp"
+
 namespace tilewright::launch {
 
 Log::Log() noexcept {
@@ -23,12 +25,7 @@ Log::Log() noexcept {
 
 void Log::write(std::string_view text) const noexcept try {
   if (!is_on()) return;
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  ::gmtime_r(&now, &utc);
-  char moment[32];
-  std::strftime(moment, sizeof moment, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  std::string line = fmt::format("{} tilewright[{}] {}\n", moment, ::getpid(), text);
+  std::string line = fmt::format("{} tilewright[{}] {}\n", iso_moment(std::time(nullptr)), ::getpid(), text);
   // One event is one line, even if an error's text has more.
   for (std::size_t i = 0; i + 1 < line.size(); ++i) {
     if (line[i] == '\n') line[i] = ' ';

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/app/list.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <ctime>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "cache/base/error.hpp"
+#include "cache/base/units.hpp"
 #include "cache/store/sweep_list.hpp"
 #include "tuner/report/op_tables.hpp"
 
@@ -121,9 +120,6 @@ Table list_devices(const Place& place) {
 }
 
 Table list_sweeps(const Place& place) {
-  const auto moment = [](std::int64_t seconds) {
-    return Cell(fmt::format("{:%FT%TZ}", fmt::gmtime(static_cast<std::time_t>(seconds))));
-  };
   Table table;
   table.title = "Sweeps";
   table.columns = {{"id", "id"},
@@ -134,7 +130,7 @@ Table list_sweeps(const Place& place) {
                    {.name = "command", .heading = "command", .breakable = true},
                    {.name = "device", .heading = "device", .common = true}};
   for (const StoredSweep& row : tilewright::list_sweeps(cache_path(place))) {
-    table.rows.push_back({row.id, moment(row.started_at), row.ended_at ? moment(*row.ended_at) : Cell(),
+    table.rows.push_back({row.id, iso_moment(row.started_at), row.ended_at ? Cell(iso_moment(*row.ended_at)) : Cell(),
                           row.outcome.empty() ? Cell() : Cell(row.outcome), row.trials, row.command,
                           row.device_fingerprint});
   }

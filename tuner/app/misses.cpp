@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 #include <set>
 #include <vector>
 
 #include "cache/base/error.hpp"
+#include "cache/base/units.hpp"
 #include "cache/store/miss_file.hpp"
 #include "tuner/report/sources.hpp"
 
@@ -134,11 +134,7 @@ Table list_misses() {
   table.title = "Misses";
   table.columns = {{"problem", "problem"}, {"asked", "asked"}, {"last_at", "last asked"}, {"device", "device"}};
   for (const Miss& miss : file.read()) {
-    const std::time_t last = miss.last_at;
-    std::tm parts{};
-    char text[32] = "";
-    if (::gmtime_r(&last, &parts) != nullptr) std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-    table.rows.push_back({miss.shape_key, miss.count, std::string(text), miss.device_fingerprint});
+    table.rows.push_back({miss.shape_key, miss.count, iso_moment(miss.last_at), miss.device_fingerprint});
   }
   table.notes.push_back(table.rows.empty() ? fmt::format("{} has none.", file.path().string())
                                            : "Tune them: tilewright sweep --misses");

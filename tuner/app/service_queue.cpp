@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/app/service_queue.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <ctime>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -17,6 +16,7 @@
 #include "cache/base/error.hpp"
 #include "cache/base/holds.hpp"
 #include "cache/base/json_fields.hpp"
+#include "cache/base/units.hpp"
 #include "cache/driver/cuda.hpp"
 #include "cache/model/device_name.hpp"
 #include "tuner/app/sweep.hpp"
@@ -183,8 +183,6 @@ std::vector<Job> jobs_of(const AskedCampaign& campaign, std::span<const TuningDe
 
 std::string text_of_json(const nlohmann::ordered_json& json) { return json.dump(2) + "\n"; }
 
-Cell moment(std::int64_t seconds) { return fmt::format("{:%FT%TZ}", fmt::gmtime(static_cast<std::time_t>(seconds))); }
-
 /// A reader neither makes nor migrates a cache.
 JobQueue queue_to_read(const Place& place) { return JobQueue(cache_path(place), StoreAccess::read_older); }
 
@@ -310,8 +308,8 @@ Table list_campaigns(const Place& place) {
                    {"reason", "reason", Unit::none, Shown::everywhere, false, true}};
   for (const StoredCampaign& each : queue_to_read(place).campaigns()) {
     table.rows.push_back({each.id, each.name, each.state, each.priority, each.jobs, each.done, each.failed,
-                          each.submitted_by, moment(each.submitted_at), each.ended_at ? moment(*each.ended_at) : Cell(),
-                          each.reason});
+                          each.submitted_by, iso_moment(each.submitted_at),
+                          each.ended_at ? Cell(iso_moment(*each.ended_at)) : Cell(), each.reason});
   }
   return table;
 }
@@ -338,8 +336,8 @@ std::optional<Table> show_campaign(const Place& place, std::int64_t id) {
                    {"done", campaign->done},
                    {"failed", campaign->failed},
                    {"submitted_by", campaign->submitted_by},
-                   {"submitted_at", moment(campaign->submitted_at)},
-                   {"ended_at", campaign->ended_at ? moment(*campaign->ended_at) : Cell()},
+                   {"submitted_at", iso_moment(campaign->submitted_at)},
+                   {"ended_at", campaign->ended_at ? Cell(iso_moment(*campaign->ended_at)) : Cell()},
                    {"reason", campaign->reason}};
   return table;
 }
@@ -349,7 +347,7 @@ Table list_reported_misses(const Place& place) {
   table.title = "Misses";
   table.columns = {{"problem", "problem"}, {"asked", "asked"}, {"last_at", "last asked"}, {"device", "device"}};
   for (const Miss& miss : open_to_read(place).list_misses()) {
-    table.rows.push_back({miss.shape_key, miss.count, moment(miss.last_at), miss.device_fingerprint});
+    table.rows.push_back({miss.shape_key, miss.count, iso_moment(miss.last_at), miss.device_fingerprint});
   }
   return table;
 }

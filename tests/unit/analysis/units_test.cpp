@@ -76,6 +76,12 @@ TEST(ShowDuration, grows_coarser_with_length) {
 
 TEST(ShowMoment, is_in_utc_whatever_the_machine_has) { EXPECT_EQ(show_moment(1'772'374'500), "2026-03-01 14:15 UTC"); }
 
+TEST(IsoMoment, is_in_utc_with_seconds) {
+  EXPECT_EQ(iso_moment(1'772'374'509), "2026-03-01T14:15:09Z");
+  EXPECT_EQ(iso_moment(0), "1970-01-01T00:00:00Z");
+  EXPECT_EQ(iso_moment(std::numeric_limits<long long>::max()), "");
+}
+
 TEST(DisplayWidth, counts_characters_not_bytes) {
   EXPECT_EQ(display_width("µs"), 2U);
   EXPECT_EQ(display_width("± 0.4 %"), 7U);
