@@ -130,14 +130,19 @@ MissesResult sweep_misses(const MissesRequest& asked, Listener& listener) {
 
 Table list_misses() {
   const MissFile file = open_misses();
+  Table table = misses_table(file.read());
+  table.notes.push_back(table.rows.empty() ? fmt::format("{} has none.", file.path().string())
+                                           : "Tune them: tilewright sweep --misses");
+  return table;
+}
+
+Table misses_table(std::span<const Miss> misses) {
   Table table;
   table.title = "Misses";
   table.columns = {{"problem", "problem"}, {"asked", "asked"}, {"last_at", "last asked"}, {"device", "device"}};
-  for (const Miss& miss : file.read()) {
+  for (const Miss& miss : misses) {
     table.rows.push_back({miss.shape_key, miss.count, iso_moment(miss.last_at), miss.device_fingerprint});
   }
-  table.notes.push_back(table.rows.empty() ? fmt::format("{} has none.", file.path().string())
-                                           : "Tune them: tilewright sweep --misses");
   return table;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 
 #include "tuner/app/tuning.hpp"
@@ -28,5 +29,7 @@ struct MissesResult {
 [[nodiscard]] MissesResult sweep_misses(const MissesRequest& request, Listener& listener);
 /// The most requested first.
 [[nodiscard]] Table list_misses();
+/// A row for each, in their order.
+[[nodiscard]] Table misses_table(std::span<const Miss> misses);
 
 }  // namespace tilewright::app

@@ -19,6 +19,7 @@
 #include "cache/base/units.hpp"
 #include "cache/driver/cuda.hpp"
 #include "cache/model/device_name.hpp"
+#include "tuner/app/misses.hpp"
 #include "tuner/app/sweep.hpp"
 #include "tuner/definition/shapes.hpp"
 #include "tuner/device/device.hpp"
@@ -342,15 +343,7 @@ std::optional<Table> show_campaign(const Place& place, std::int64_t id) {
   return table;
 }
 
-Table list_reported_misses(const Place& place) {
-  Table table;
-  table.title = "Misses";
-  table.columns = {{"problem", "problem"}, {"asked", "asked"}, {"last_at", "last asked"}, {"device", "device"}};
-  for (const Miss& miss : open_to_read(place).list_misses()) {
-    table.rows.push_back({miss.shape_key, miss.count, iso_moment(miss.last_at), miss.device_fingerprint});
-  }
-  return table;
-}
+Table list_reported_misses(const Place& place) { return misses_table(open_to_read(place).list_misses()); }
 
 JobQueue::Depth queue_depth(const Place& place) { return queue_to_read(place).depth(); }
 
