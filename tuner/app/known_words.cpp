@@ -67,9 +67,6 @@ Table history_sample(const Sample& sample) {
   return history_table("", lines);
 }
 
-/// Whether the word names an op, as "softmax" and "softmax[dtype=bf16]" do, and "dtype=bf16" does not.
-bool names_op(const std::string& word) { return word.find('=') >= word.find_first_of("[{"); }
-
 std::string summary_of(Catalogue& catalogue, const std::string& op) {
   try {
     return catalogue.find(op).summary;

@@ -35,13 +35,13 @@ std::vector<Group> groups_of(const std::vector<Miss>& misses, Catalogue& catalog
   std::vector<Group> groups;
   std::size_t elsewhere = 0;
   for (const Miss& miss : misses) {
-    const std::string name = miss.shape_key.substr(0, miss.shape_key.find_first_of("[{"));
-    if (!op.empty() && name != op) continue;
-    if (std::ranges::find(devices, miss.device_fingerprint) == devices.end()) {
-      ++elsewhere;
-      continue;
-    }
     try {
+      const std::string name = op_name_of(miss.shape_key);
+      if (!op.empty() && name != op) continue;
+      if (std::ranges::find(devices, miss.device_fingerprint) == devices.end()) {
+        ++elsewhere;
+        continue;
+      }
       const OpDefinition& definition = catalogue.find(name);
       const Problem problem = parse_problem(miss.shape_key, definition.interface);
       check_sizes(definition, {problem});

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "cache/model/records.hpp"
 #include "tuner/app/tuning.hpp"
 
 /// Misses: shapes that applications asked for and that had no exact winner. `TILEWRIGHT_MISSES` names their file.

@@ -117,11 +117,12 @@ ProblemWords read_problem_words(const std::vector<std::string>& typed) {
   return words;
 }
 
+bool names_op(const std::string& word) { return word.find('=') >= word.find_first_of("[{"); }
+
 std::vector<ProblemWords> read_words_of_ops(const std::vector<std::string>& words) {
   std::vector<std::vector<std::string>> ops;
   for (const std::string& word : words) {
-    // "softmax[dtype=bf16]" is an op, "dtype=bf16" belongs to one.
-    if (word.find('=') >= word.find_first_of("[{")) {
+    if (names_op(word)) {
       ops.push_back({word});
     } else if (ops.empty()) {
       throw UsageError(fmt::format("'{}' stands before its op: write OP {}", word, word));

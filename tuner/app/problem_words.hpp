@@ -22,6 +22,9 @@ struct ProblemWords {
 /// Reads OP and the NAME=VALUE words behind it; OP must be there. Throws UsageError for any other word.
 [[nodiscard]] ProblemWords read_problem_words(const std::vector<std::string>& words);
 
+/// Whether the word names an op, as "softmax" and "softmax[dtype=bf16]" do, and "dtype=bf16" does not.
+[[nodiscard]] bool names_op(const std::string& word);
+
 /// Reads the words of several ops: words behind an op's name belong to that op. Throws UsageError for any other word,
 /// and for a NAME=VALUE before the first op. An op may appear more than once.
 [[nodiscard]] std::vector<ProblemWords> read_words_of_ops(const std::vector<std::string>& words);

@@ -202,7 +202,7 @@ Miss read_miss(const nlohmann::json& json, Catalogue& catalogue) {
   if (miss.device_fingerprint.empty() || miss.device_fingerprint.size() > 300) {
     throw UsageError("'device' is a device's fingerprint, as `tilewright list devices --format json` prints it");
   }
-  const OpDefinition& definition = catalogue.find(miss.shape_key.substr(0, miss.shape_key.find_first_of("[{")));
+  const OpDefinition& definition = catalogue.find(op_name_of(miss.shape_key));
   const Problem problem = parse_problem(miss.shape_key, definition.interface);
   check_sizes(definition, {problem});
   miss.shape_key = problem.key();

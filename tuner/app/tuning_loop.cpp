@@ -18,11 +18,9 @@ namespace {
 constexpr std::size_t kMostMisses = 1000;
 constexpr std::int64_t kMostAttempts = 3;
 
-std::string op_of(const std::string& shape_key) { return shape_key.substr(0, shape_key.find_first_of("[{")); }
-
 /// 0 if no op here describes the miss.
 double weight_of(const Miss& miss, Catalogue& catalogue) try {
-  const OpDefinition& definition = catalogue.find(op_of(miss.shape_key));
+  const OpDefinition& definition = catalogue.find(op_name_of(miss.shape_key));
   const Problem problem = parse_problem(miss.shape_key, definition.interface);
   return static_cast<double>(miss.count) * static_cast<double>(definition.bytes_of(problem));
 } catch (const UsageError&) {
@@ -66,7 +64,7 @@ End run_job(const Place& place, const Job& job, JobQueue& queue, std::span<const
   if (job.campaign) {
     const std::optional<StoredCampaign> campaign = queue.campaign(*job.campaign);
     if (!campaign) return {JobState::failed, "its campaign is damaged"};
-    if (std::string why = why_other_op(campaign->definition, op_of(job.shape_key), catalogue); !why.empty()) {
+    if (std::string why = why_other_op(campaign->definition, op_name_of(job.shape_key), catalogue); !why.empty()) {
       return {JobState::failed, std::move(why)};
     }
     request.tuning.command = fmt::format("serve, campaign {}", *job.campaign);

@@ -12,6 +12,7 @@
 
 #include "cache/base/holds.hpp"
 #include "tuner/app/known_words.hpp"
+#include "tuner/app/problem_words.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/verb.hpp"
@@ -27,9 +28,6 @@ std::string first_sentence(const std::string& text) {
   if (!sentence.empty() && sentence.back() == '.') sentence.pop_back();
   return sentence;
 }
-
-/// Whether the word names an op, as "softmax" and "softmax[dtype=bf16]" do, and "dtype=bf16" does not.
-bool is_op(const std::string& word) { return word.find('=') >= word.find_first_of("[{"); }
 
 /// A position in a verb's usage for words that are no options.
 struct Place {
@@ -263,7 +261,7 @@ class Line {
 
   void offer_name(const std::string& name, const std::string& says) {
     // Given already for the op that it would belong to.
-    const auto op = std::find_if(named_.rbegin(), named_.rend(), is_op);
+    const auto op = std::find_if(named_.rbegin(), named_.rend(), app::names_op);
     const bool given =
         std::any_of(named_.rbegin(), op, [&](const std::string& word) { return begins_with(word, name + "="); });
     if (!given) offer(name + "=", says);

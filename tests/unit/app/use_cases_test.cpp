@@ -22,6 +22,7 @@
 #include "tuner/app/list.hpp"
 #include "tuner/app/misses.hpp"
 #include "tuner/app/prepare.hpp"
+#include "tuner/app/problem_words.hpp"
 #include "tuner/app/query.hpp"
 #include "tuner/app/regret.hpp"
 #include "tuner/app/replay.hpp"
@@ -31,6 +32,7 @@
 #include "tuner/app/sweep.hpp"
 #include "tuner/app/table.hpp"
 #include "tuner/app/verify.hpp"
+#include "tuner/app/work.hpp"
 
 namespace tilewright::app {
 namespace {
@@ -358,6 +360,20 @@ TEST_F(UseCases, misses_are_tuned_and_forgotten) {
   EXPECT_THAT(tuned.table->rows, SizeIs(1));
   EXPECT_THAT(list_misses().rows, IsEmpty());
   ::unsetenv("TILEWRIGHT_MISSES");
+}
+
+TEST(NamesOp, tells_an_op_from_the_words_behind_it) {
+  for (const char* op : {"softmax", "softmax[dtype=bf16]", "softmax{rows=8}"}) EXPECT_TRUE(names_op(op)) << op;
+  for (const char* word : {"dtype=bf16", "rows=8", "rows=", "x=[1]"}) EXPECT_FALSE(names_op(word)) << word;
+}
+
+TEST(CheckedDevices, are_the_names_with_the_first_gpu_by_its_number) {
+  EXPECT_THAT(checked_devices({"cuda", "cuda:1"}), ElementsAre("cuda:0", "cuda:1"));
+  EXPECT_THAT(checked_devices({"auto"}), ElementsAre("auto"));
+  EXPECT_THAT(checked_devices({"cpu", "cpu"}), ElementsAre("cpu", "cpu"));
+  EXPECT_THROW((void)checked_devices({"cuda:0", "cuda"}), UsageError);
+  EXPECT_THROW((void)checked_devices({"cuda:-1"}), UsageError);
+  EXPECT_THROW((void)checked_devices({""}), UsageError);
 }
 
 TEST_F(UseCases, revalidate_tells_that_nothing_is_stale) {
