@@ -2,13 +2,14 @@
 // The program: picks the verb, and reports uncaught errors.
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <array>
 #include <csignal>
 #include <exception>
 #include <string>
 #include <vector>
 
 #include "cache/base/error.hpp"
+#include "cache/base/holds.hpp"
 #include "cache/base/version.hpp"
 #include "tuner/app/work.hpp"
 #include "tuner/cli/arguments.hpp"
@@ -20,10 +21,6 @@
 
 namespace tilewright::cli {
 namespace {
-
-bool is_one_of(const std::string& word, const std::vector<std::string>& words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
 
 /// Asked before the command line is parsed, so that its mistakes are events, too.
 bool asks_for_json_log(const std::vector<std::string>& words) {
@@ -40,11 +37,11 @@ ExitCode run(const std::vector<std::string>& words, Console& console) {
     console.say(overview_text());
     return ExitCode::usage;
   }
-  if (is_one_of(words.front(), {"--help", "-h"})) {
+  if (holds(std::array{"--help", "-h"}, words.front())) {
     console.print(overview_text());
     return ExitCode::done;
   }
-  if (is_one_of(words.front(), {"--version", "-V", "version"})) {
+  if (holds(std::array{"--version", "-V", "version"}, words.front())) {
     console.print(fmt::format("tilewright {}\n", version()));
     return ExitCode::done;
   }

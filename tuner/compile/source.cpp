@@ -7,6 +7,7 @@
 
 #include "cache/base/content_hash.hpp"
 #include "cache/base/error.hpp"
+#include "cache/base/holds.hpp"
 #include "tuner/definition/samples.hpp"
 
 namespace tilewright {
@@ -70,11 +71,7 @@ class ConfigText {
 
 template <class T>
 void add_new(std::vector<T>& all, const T& one) {
-  if (std::ranges::find(all, one) == all.end()) all.push_back(one);
-}
-
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::ranges::find(names, name) != names.end();
+  if (!holds(all, one)) all.push_back(one);
 }
 
 /// Whether this config may launch `kernel` for other problems or devices although `plan` omits it. A shared binary must
@@ -82,8 +79,8 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 bool depends_on_run_time(const KernelRecipe& kernel, const OpInterface& interface,
                          const std::vector<std::string>& constant_dims) {
   const auto varies = [&](const std::string& name) {
-    const bool is_dim = contains(interface.dims, name);
-    return is_dim ? !contains(constant_dims, name) : contains(DeviceFacts::names(), name);
+    const bool is_dim = holds(interface.dims, name);
+    return is_dim ? !holds(constant_dims, name) : holds(DeviceFacts::names(), name);
   };
   return std::ranges::any_of(kernel.when.names(), varies);
 }
@@ -97,7 +94,7 @@ GeneratedSource generate_source(const OpDefinition& definition, const Implementa
   ConfigText text(problem);
   text.parameters(config);
   text.attributes(problem.spec);
-  for (const auto& [dim, value] : problem.dims) text.dim(dim, contains(constant_dims, dim) ? value : 0);
+  for (const auto& [dim, value] : problem.dims) text.dim(dim, holds(constant_dims, dim) ? value : 0);
 
   GeneratedSource generated;
   generated.text = text.finish({implementation.source});
@@ -106,7 +103,7 @@ GeneratedSource generate_source(const OpDefinition& definition, const Implementa
   for (const KernelRecipe& kernel : implementation.recipe.kernels) {
     const bool is_planned = std::ranges::find(plan.kernels, kernel.entry, &PlannedKernel::entry) != plan.kernels.end();
     if (!is_planned && !depends_on_run_time(kernel, definition.interface, constant_dims)) continue;
-    if (!contains(generated.entries, kernel.entry)) generated.entries.push_back(kernel.entry);
+    if (!holds(generated.entries, kernel.entry)) generated.entries.push_back(kernel.entry);
   }
   return generated;
 }

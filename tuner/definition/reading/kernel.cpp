@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cache/base/holds.hpp"
 #include "tuner/definition/reading/implementation.hpp"
 
 namespace tilewright::reading {
@@ -10,10 +11,6 @@ namespace {
 
 /// The prefix of a scalar of the call.
 constexpr std::string_view kScalar = "scalar:";
-
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::ranges::find(names, name) != names.end();
-}
 
 }  // namespace
 
@@ -69,7 +66,7 @@ void KernelReader::read_param(const Node& text, KernelRecipe& kernel) {
     return;
   }
   const auto check = [&](const std::vector<std::string>& known, bool is_complete, const char* what) {
-    if (is_complete && !contains(known, param->name)) {
+    if (is_complete && !holds(known, param->name)) {
       mistakes_.add(text.place, fmt::format("'{}': the op has no {} '{}'{}", text.text, what, param->name,
                                             suggestion(param->name, known)));
     }
@@ -162,7 +159,7 @@ void KernelReader::read_target(Section& section, TensorMapRecipe& map) {
   }
   map.arg = arg->text;
   const std::vector<std::string> known = op_.args.names(false);
-  if (op_.args.complete && !contains(known, arg->text)) {
+  if (op_.args.complete && !holds(known, arg->text)) {
     mistakes_.add(arg->place, fmt::format("{}: the op has no tensor '{}'{}", section.title(), arg->text,
                                           suggestion(arg->text, known)));
   }
@@ -184,7 +181,7 @@ void KernelReader::read_stride_scalars(const Node& list, const Section& section,
       return;
     }
     map.stride_scalars.push_back(item.text.substr(kScalar.size()));
-    if (arg == nullptr || contains(arg->strides, map.stride_scalars.back())) continue;
+    if (arg == nullptr || holds(arg->strides, map.stride_scalars.back())) continue;
     mistakes_.add(item.place, fmt::format("{}: '{}' is not a stride of '{}'{}", what, map.stride_scalars.back(),
                                           map.arg, suggestion(map.stride_scalars.back(), arg->strides)));
     return;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cache/base/holds.hpp"
 namespace tilewright::reading {
 namespace {
 
@@ -12,8 +13,6 @@ const Attribute* attribute_of(const OpInterface& interface, const std::string& n
   const auto found = std::ranges::find(interface.attributes, name, &Attribute::name);
   return found == interface.attributes.end() ? nullptr : &*found;
 }
-
-bool contains(const auto& all, const auto& one) { return std::ranges::find(all, one) != all.end(); }
 
 std::vector<std::string> names_of(const auto& all) {
   std::vector<std::string> names;
@@ -54,7 +53,7 @@ class MadeInputReader {
 
   void check_dtypes(Place place) {
     for (const DType type : own_.vocabulary.dtypes) {
-      if (contains(other().dtypes, type)) continue;
+      if (holds(other().dtypes, type)) continue;
       mistakes_.add(place, fmt::format("{} has no dtype {}, so it cannot make '{}' of this op", other().op, name(type),
                                        arg_.name));
     }
@@ -87,7 +86,7 @@ class MadeInputReader {
         mistakes_.add(member.place, fmt::format("attribute '{}' of {} takes this op's value; leave it out here",
                                                 member.key, other().op));
       } else if (expect(member.value, Node::Kind::text, fmt::format("attribute '{}'", member.key), mistakes_)) {
-        if (!contains(attribute->values, member.value.text)) {
+        if (!holds(attribute->values, member.value.text)) {
           mistakes_.add(member.value.place,
                         fmt::format("attribute '{}' of {} has no value '{}'{}", member.key, other().op,
                                     member.value.text, suggestion(member.value.text, attribute->values)));
@@ -102,7 +101,7 @@ class MadeInputReader {
     for (const Attribute& attribute : other().attributes) {
       if (const Attribute* own = attribute_of(own_.definition.interface, attribute.name)) {
         for (const std::string& value : own->values) {
-          if (contains(attribute.values, value)) continue;
+          if (holds(attribute.values, value)) continue;
           mistakes_.add(place, fmt::format("attribute '{}' of {} takes this op's value, but cannot be '{}'",
                                            attribute.name, other().op, value));
         }
@@ -126,7 +125,7 @@ class MadeInputReader {
       if (const Node* node = dims.find(dim)) {
         auto formula = read_formula(*node, dims.what(dim), Stage::problem, own_.vocabulary, mistakes_);
         if (formula) made_.dims.emplace_back(dim, *std::move(formula));
-      } else if (contains(own_.vocabulary.dims, dim)) {
+      } else if (holds(own_.vocabulary.dims, dim)) {
         made_.dims.emplace_back(dim, Formula::parse(dim, {mistakes_.file(), place.line, place.column}));
       } else {
         mistakes_.add(place, fmt::format("this op has no dim '{}', which {} has: give its value, as in dims = {{ {} = "

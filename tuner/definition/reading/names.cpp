@@ -7,6 +7,7 @@
 #include <array>
 
 #include "cache/base/ascii.hpp"
+#include "cache/base/holds.hpp"
 #include "cache/model/device_facts.hpp"
 
 namespace tilewright::reading {
@@ -36,16 +37,14 @@ constexpr std::string_view kFormulaWords[] = {"ceil_div", "round_up", "min", "ma
 constexpr std::string_view kPlanFacts[] = {"resident_blocks", "max_active_clusters"};
 constexpr std::string_view kConfigMembers[] = {"dtype", "dtype_name", "implementation"};
 
-bool is_in(const auto& words, std::string_view name) { return std::ranges::find(words, name) != std::end(words); }
-
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 /// The name's fixed meaning in all definitions, or empty.
 std::string_view meaning(std::string_view name) {
-  if (is_in(kConfigMembers, name)) return "a member of the generated struct Config";
-  if (is_in(kFormulaWords, name)) return "a function of formulas";
-  if (is_in(kPlanFacts, name)) return "a fact of launching in formulas";
-  if (is_in(DeviceFacts::names(), name)) return "a device fact in formulas";
+  if (holds(kConfigMembers, name)) return "a member of the generated struct Config";
+  if (holds(kFormulaWords, name)) return "a function of formulas";
+  if (holds(kPlanFacts, name)) return "a fact of launching in formulas";
+  if (holds(DeviceFacts::names(), name)) return "a device fact in formulas";
   return {};
 }
 
@@ -57,11 +56,11 @@ bool check_identifier(std::string_view name, std::string_view what, Place place,
     mistakes.add(place, fmt::format("{} '{}' is not an identifier: letters, digits and _, no digit first", what, name));
     return false;
   }
-  if (is_in(kCppWords, name) && what != "argument") {
+  if (holds(kCppWords, name) && what != "argument") {
     mistakes.add(place, fmt::format("{} '{}' is a keyword of C++; choose another name", what, name));
     return false;
   }
-  if (name.front() == '_' || name.find("__") != std::string_view::npos || is_in(kDeviceWords, name)) {
+  if (name.front() == '_' || name.find("__") != std::string_view::npos || holds(kDeviceWords, name)) {
     mistakes.add(place, fmt::format("{} '{}' is reserved for compilers; choose another name", what, name));
     return false;
   }
