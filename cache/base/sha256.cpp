@@ -122,6 +122,8 @@ std::optional<std::string> sha256_named(std::string_view name) {
   return std::string(name.substr(kPrefix.size()));
 }
 
+std::string hexadecimal(std::span<const unsigned char> bytes) { return fmt::format("{:02x}", fmt::join(bytes, "")); }
+
 bool is_hexadecimal(std::string_view text, std::size_t digits) noexcept {
   return text.size() == digits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }

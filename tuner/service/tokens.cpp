@@ -2,7 +2,6 @@
 #include "tuner/service/tokens.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <openssl/crypto.h>
 #include <openssl/rand.h>
 #include <sys/stat.h>
@@ -12,7 +11,6 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <utility>
 
 #include "cache/base/decode.hpp"
@@ -26,8 +24,6 @@ namespace {
 
 constexpr const char* kPrefix = "tw_";
 constexpr std::size_t kDigits = 64;
-
-std::string hexadecimal(std::span<const unsigned char> bytes) { return fmt::format("{:02x}", fmt::join(bytes, "")); }
 
 Token decode_token(const nlohmann::json& json, const std::string& what) {
   JsonObject object(json, what, JsonOf::request);

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -22,6 +21,7 @@
 #include "cache/base/draft.hpp"
 #include "cache/base/error.hpp"
 #include "cache/base/file_facts.hpp"
+#include "cache/base/sha256.hpp"
 
 namespace tilewright {
 namespace {
@@ -134,7 +134,7 @@ std::string PrivateKey::sign(std::string_view text) const {
       EVP_DigestSign(context.get(), bytes.data(), &size, bytes_of_text(text), text.size()) != 1) {
     throw Error("OpenSSL cannot make an Ed25519 signature");
   }
-  return fmt::format("{:02x}", fmt::join(bytes, ""));
+  return hexadecimal(bytes);
 }
 
 PublicKeys PrivateKey::public_keys() const {

@@ -7,8 +7,10 @@
 #include <array>
 #include <fstream>
 #include <memory>
+#include <span>
 
 #include "cache/base/error.hpp"
+#include "cache/base/sha256.hpp"
 
 namespace tilewright {
 
@@ -29,9 +31,7 @@ std::string sha256_of(const fs::path& file) {
   if (!ok || EVP_DigestFinal_ex(context.get(), digest.data(), &size) != 1) {
     throw Error(fmt::format("cannot work out the SHA-256 of {}", file.string()));
   }
-  std::string digits;
-  for (unsigned i = 0; i < size; ++i) digits += fmt::format("{:02x}", digest[i]);
-  return digits;
+  return hexadecimal(std::span(digest).first(size));
 }
 
 }  // namespace tilewright

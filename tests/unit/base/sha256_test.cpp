@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <fstream>
 
 #include "cache/base/error.hpp"
@@ -19,6 +20,13 @@ TEST(Sha256, is_that_of_the_standard) {
             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
   EXPECT_EQ(sha256_text(std::string(1'000'000, 'a')),
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+TEST(Hexadecimal, has_two_digits_for_each_byte) {
+  EXPECT_EQ(hexadecimal({}), "");
+  EXPECT_EQ(hexadecimal(std::array<unsigned char, 4>{0, 9, 0xab, 0xff}), "0009abff");
+  EXPECT_TRUE(is_hexadecimal("0009abff", 8));
+  for (const char* text : {"0009abf", "0009ABFF", "0009abfg"}) EXPECT_FALSE(is_hexadecimal(text, 8)) << text;
 }
 
 TEST(Sha256, of_a_file_is_that_of_its_bytes) {
