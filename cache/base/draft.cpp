@@ -48,6 +48,13 @@ void Draft::remove() noexcept {
   }
 }
 
+std::error_code copy_into_place(const fs::path& from, const fs::path& to) {
+  Draft draft(to);
+  std::error_code error;
+  fs::copy_file(from, draft.path(), error);
+  return error ? error : draft.put_in_place();
+}
+
 std::string why_not_written(const fs::path& file, std::error_code error) {
   const std::string folder = folder_of(file).string();
   constexpr const char* kOther = "or name another file";

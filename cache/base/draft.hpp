@@ -31,6 +31,9 @@ class Draft {
   std::filesystem::path path_;
 };
 
+/// Copies a file to `to` by a draft, and replaces a file there. Returns the error of the copy or the rename.
+[[nodiscard]] std::error_code copy_into_place(const std::filesystem::path& from, const std::filesystem::path& to);
+
 /// The end of an error text: why `file` could not be written, and what to do. "its folder x does not exist. Make it
 /// (mkdir -p x), or …". Ends with a full stop. `error` is the failed call's.
 [[nodiscard]] std::string why_not_written(const std::filesystem::path& file, std::error_code error);

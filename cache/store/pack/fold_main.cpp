@@ -40,11 +40,9 @@ void fold(const fs::path& cache, std::span<char*> packs) {
     }
     WholeFile::write_compact(store, whole);
   }
-  Draft draft(cache);
-  std::error_code error;
-  fs::copy_file(whole, draft.path(), fs::copy_options::overwrite_existing, error);
-  if (!error) error = draft.put_in_place();
-  if (error) throw Error(fmt::format("cannot write {}: {}", cache.string(), why_not_written(cache, error)));
+  if (const std::error_code error = copy_into_place(whole, cache)) {
+    throw Error(fmt::format("cannot write {}: {}", cache.string(), why_not_written(cache, error)));
+  }
 }
 
 }  // namespace

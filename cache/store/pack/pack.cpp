@@ -113,11 +113,7 @@ class PackWriter {
     PackFile file{{}, sha256_of(packed), fs::file_size(packed), counts.trials, counts.winners};
     file.path = folder_ / fmt::format("{}-{}{}", name, file.hash, kPackSuffix);
     if (!fs::exists(file.path)) {
-      Draft draft(file.path);
-      std::error_code error;
-      fs::copy_file(packed, draft.path(), fs::copy_options::overwrite_existing, error);
-      if (!error) error = draft.put_in_place();
-      if (error) {
+      if (const std::error_code error = copy_into_place(packed, file.path)) {
         throw CacheError(fmt::format("cannot write {}: {}", file.path.string(), why_not_written(file.path, error)));
       }
     }

@@ -71,6 +71,17 @@ TEST_F(DraftTest, ends_where_links_lead_in_a_circle) {
   EXPECT_EQ(draft.path().parent_path(), folder);
 }
 
+TEST_F(DraftTest, of_a_copy_replaces_the_file_or_leaves_it_as_it_was) {
+  put(folder / "from", "newer");
+  put(folder / "to", "older");
+  EXPECT_EQ(copy_into_place(folder / "none", folder / "to"), std::errc::no_such_file_or_directory);
+  EXPECT_EQ(text_of(folder / "to"), "older");
+  EXPECT_EQ(copy_into_place(folder / "from", folder / "nowhere" / "to"), std::errc::no_such_file_or_directory);
+  EXPECT_FALSE(copy_into_place(folder / "from", folder / "to"));
+  EXPECT_EQ(text_of(folder / "to"), "newer");
+  EXPECT_EQ(files(), 2);
+}
+
 TEST(WhyNotWritten, says_the_reason_and_what_to_do) {
   const auto why = [](std::errc error) { return why_not_written("some/where/x.csv", std::make_error_code(error)); };
   EXPECT_EQ(why(std::errc::no_such_file_or_directory),
