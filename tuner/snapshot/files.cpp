@@ -6,14 +6,17 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <fstream>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "cache/base/draft.hpp"
 #include "cache/base/error.hpp"
+#include "cache/base/holds.hpp"
 
 namespace tilewright {
 namespace {
@@ -74,6 +77,19 @@ void forget_drafts(const fs::path& folder) {
   for (const fs::directory_entry& each : fs::directory_iterator(folder, ignored)) {
     if (each.path().extension() == ".new") fs::remove(each.path(), ignored);
   }
+}
+
+std::vector<fs::path> newest_first(const fs::path& folder, std::initializer_list<std::string_view> extensions) {
+  std::vector<std::pair<fs::file_time_type, fs::path>> files;
+  std::error_code ignored;
+  for (const fs::directory_entry& each : fs::directory_iterator(folder, ignored)) {
+    if (!holds(extensions, each.path().extension().string())) continue;
+    files.emplace_back(each.last_write_time(ignored), each.path());
+  }
+  std::ranges::sort(files, std::greater<>());
+  std::vector<fs::path> paths;
+  for (auto& [time, path] : files) paths.push_back(std::move(path));
+  return paths;
 }
 
 void sync_file(const fs::path& file) {

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cache/base/descriptor.hpp"
 
@@ -45,6 +47,9 @@ class GrowingFile {
 void write_durably(const std::filesystem::path& file, std::string_view text);
 /// Removes the drafts that killed processes left. The caller holds the folder's lock.
 void forget_drafts(const std::filesystem::path& folder);
+/// The folder's files with one of the extensions (`.part`; empty for none), the newest first.
+[[nodiscard]] std::vector<std::filesystem::path> newest_first(const std::filesystem::path& folder,
+                                                              std::initializer_list<std::string_view> extensions);
 /// Flushes the file's content to the disk. Throws CacheError.
 void sync_file(const std::filesystem::path& file);
 /// Most bytes of a manifest.

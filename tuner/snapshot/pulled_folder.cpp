@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -13,7 +12,6 @@
 #include <set>
 #include <sstream>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include "cache/base/descriptor.hpp"
@@ -145,15 +143,9 @@ void PulledFolder::forget_old(std::size_t kept) const {
   for (const fs::directory_entry& each : fs::directory_iterator(folder_, ignored)) {
     if (const auto hash = linked(each.path().stem().string())) used.insert(*hash);
   }
-  std::vector<std::pair<fs::file_time_type, fs::path>> files;
-  for (const fs::directory_entry& each : fs::directory_iterator(folder_ / "snapshots", ignored)) {
-    const bool is_one = each.path().extension() == ".db" || each.path().extension() == ".part";
-    if (is_one) files.emplace_back(each.last_write_time(ignored), each.path());
-  }
-  std::ranges::sort(files, std::greater<>());
+  const std::vector<fs::path> files = newest_first(folder_ / "snapshots", {".db", ".part"});
   for (std::size_t i = kept; i < files.size(); ++i) {
-    const fs::path& file = files[i].second;
-    if (!used.contains(file.stem().string()) && !is_open_elsewhere(file)) fs::remove(file, ignored);
+    if (!used.contains(files[i].stem().string()) && !is_open_elsewhere(files[i])) fs::remove(files[i], ignored);
   }
 }
 

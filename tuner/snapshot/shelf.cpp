@@ -31,19 +31,6 @@ std::uintmax_t size_of(const fs::path& file) {
   return error ? 0 : size;
 }
 
-/// A folder's files with this extension, the newest first.
-std::vector<fs::path> newest_first(const fs::path& folder, std::string_view extension) {
-  std::vector<std::pair<fs::file_time_type, fs::path>> files;
-  std::error_code ignored;
-  for (const fs::directory_entry& each : fs::directory_iterator(folder, ignored)) {
-    if (each.path().extension() == extension) files.emplace_back(each.last_write_time(ignored), each.path());
-  }
-  std::ranges::sort(files, std::greater<>());
-  std::vector<fs::path> paths;
-  for (auto& [time, path] : files) paths.push_back(std::move(path));
-  return paths;
-}
-
 }  // namespace
 
 fs::path Shelf::channel_file(const std::string& channel) const {
@@ -141,7 +128,7 @@ Shelf::Piece Shelf::take_piece(const std::string& hash, std::uintmax_t bytes, st
   if (from == 0) fs::remove(part);
   if (from != size_of(part) || from + piece.size() > bytes) return Piece::other;
   GrowingFile(part).add(piece);
-  const std::vector<fs::path> parts = newest_first(blobs(), ".part");
+  const std::vector<fs::path> parts = newest_first(blobs(), {".part"});
   for (std::size_t i = kMostParts; i < parts.size(); ++i) fs::remove(parts[i]);
   if (from + piece.size() < bytes) return Piece::taken;
   sync_file(part);
@@ -179,7 +166,7 @@ void Shelf::forget_old() {
   } catch (const Error&) {  // The snapshot of an unreadable channel is unknown: remove nothing.
     return;
   }
-  const std::vector<fs::path> files = newest_first(blobs(), "");
+  const std::vector<fs::path> files = newest_first(blobs(), {""});
   for (std::size_t i = kKeptSnapshots; i < files.size(); ++i) {
     std::error_code ignored;
     if (!used.contains(files[i].filename().string())) fs::remove(files[i], ignored);
