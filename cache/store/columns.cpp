@@ -20,6 +20,7 @@
 #include "cache/store/codecs.hpp"
 #include "cache/store/sqlite/faults.hpp"
 #include "cache/store/sqlite/migrations.hpp"
+#include "cache/store/sqlite/tables.hpp"
 
 namespace tilewright {
 namespace {
@@ -167,13 +168,6 @@ std::vector<std::string> names(SQLite::Database& database, const std::string& sq
   return names;
 }
 
-/// The tables of the database that is attached as `in`.
-std::vector<std::string> table_names(SQLite::Database& database, const std::string& in = "main") {
-  return names(database, fmt::format("SELECT name FROM {}.sqlite_schema WHERE type = 'table' "
-                                     "AND name NOT LIKE 'sqlite%' ORDER BY 1",
-                                     in));
-}
-
 /// Without generated columns.
 std::vector<std::string> columns_of(SQLite::Database& database, const std::string& table) {
   return names(database, "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0 ORDER BY cid", table);
@@ -239,8 +233,8 @@ void read_table(SQLite::Database& database, const std::string& into, Reader& fro
 /// Reads into the database that is attached as `into`, inside a transaction.
 void read_tables(SQLite::Database& database, const std::string& into, Reader from) {
   for (std::uint64_t left = from.number(); left > 0; --left) read_table(database, into, from);
-  if (SQLite::Statement broken(database, fmt::format("PRAGMA {}.foreign_key_check", into)); broken.executeStep()) {
-    throw BadRow(fmt::format("the table {} refers to rows that do not exist", broken.getColumn(0).getString()));
+  if (const auto broken = broken_reference(database, into)) {
+    throw BadRow(fmt::format("the table {} refers to rows that do not exist", broken->table));
   }
 }
 

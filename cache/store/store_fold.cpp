@@ -19,6 +19,7 @@
 #include "cache/store/dictionary.hpp"
 #include "cache/store/import.hpp"
 #include "cache/store/page_order.hpp"
+#include "cache/store/sqlite/tables.hpp"
 #include "cache/store/store_impl.hpp"
 #include "cache/store/stored_binaries.hpp"
 #include "cache/store/whole_file.hpp"
@@ -528,8 +529,8 @@ FoldChanges read_changes(Database& database) {
 /// The database attached as `pack`. References are not checked row by row meanwhile: all ids come from a fold's maps.
 class Attached {
  public:
-  Attached(Database& database, std::string_view columns, const std::filesystem::path& folder) : database_(database) {
-    database_.handle().exec("PRAGMA foreign_keys = OFF");
+  Attached(Database& database, std::string_view columns, const std::filesystem::path& folder)
+      : database_(database), unchecked_(database.handle()) {
     try {
       attach_columns(database_, columns, folder);
     } catch (...) {
@@ -542,11 +543,10 @@ class Attached {
   ~Attached() { detach(); }
 
  private:
-  void detach() noexcept {
-    database_.handle().tryExec("DETACH pack");
-    database_.handle().tryExec("PRAGMA foreign_keys = ON");
-  }
+  void detach() noexcept { database_.handle().tryExec("DETACH pack"); }
+
   Database& database_;
+  ForeignKeysOff unchecked_;
 };
 
 /// Runs `work` while the columns are attached to the cache.

@@ -12,6 +12,7 @@
 
 #include "cache/store/pack_part.hpp"
 #include "cache/store/renumber.hpp"
+#include "cache/store/sqlite/tables.hpp"
 #include "cache/store/sqlite/transaction.hpp"
 #include "cache/store/store_impl.hpp"
 #include "cache/store/stored_binaries.hpp"
@@ -216,12 +217,12 @@ void WholeFile::take_part(Store& store, const std::filesystem::path& from, const
   constexpr const char* kDoing = "write a pack";
   Store::Impl& impl = *store.impl_;
   Database& database = impl.database;
+  std::optional<ForeignKeysOff> unchecked;
   impl.reading(kDoing, [&] {
     database.work_as_of(std::filesystem::file_size(from));
     database.run("ATTACH ? AS source", from.string());
-    // Rows that are copied first refer to later ones, and a changed id would cost a search of all rows that may refer
-    // to it. The reader of the pack checks all references.
-    database.handle().exec("PRAGMA foreign_keys = OFF");
+    // Rows that are copied first refer to later ones. The reader of the pack checks all references.
+    unchecked.emplace(database.handle());
   });
   impl.reading(kDoing, [&] {
     // Without BEGIN IMMEDIATE, which would lock the source for all who take other parts.

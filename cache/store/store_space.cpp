@@ -16,6 +16,7 @@
 #include "cache/base/file_facts.hpp"
 #include "cache/base/units.hpp"
 #include "cache/store/space.hpp"
+#include "cache/store/sqlite/tables.hpp"
 #include "cache/store/store_impl.hpp"
 #include "cache/store/stored_binaries.hpp"
 #include "cache/store/whole_file.hpp"
@@ -58,9 +59,7 @@ std::string size_of_row(SQLite::Database& database, const std::string& table) {
 
 std::vector<TableSpace> table_spaces(SQLite::Database& database) {
   std::vector<TableSpace> tables;
-  SQLite::Statement names(
-      database, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'");
-  while (names.executeStep()) tables.push_back({.table = names.getColumn(0).getString()});
+  for (std::string& name : table_names(database)) tables.push_back({.table = std::move(name)});
   // SQLite may have been built without dbstat.
   const bool can_tell = number_of(database, "SELECT count(*) FROM pragma_module_list WHERE name = 'dbstat'") != 0;
   SQLite::Statement pages(database, can_tell ? "SELECT s.tbl_name, s.type = 'table', sum(d.pgsize) FROM dbstat d JOIN "
@@ -340,29 +339,16 @@ std::vector<Garbage> WholeFile::collect_garbage(Store& store, const GarbagePolic
     throw fault(kDoing, store.path(), "has a batch of writes that has not ended, or was opened for reading only",
                 "Nothing was removed. Open it with StoreAccess::write");
   }
-  // With keys checked row by row, each removed row would cost a search of all rows that may refer to it.
   Database& database = impl.database;
-  database.handle().exec("PRAGMA foreign_keys = OFF");
-  const auto collect = [&] {
+  const ForeignKeysOff unchecked(database.handle());
+  return impl.reading(kDoing, [&] {
     Transaction transaction = database.begin_write();
     require_no_sweep(database);
     std::vector<Garbage> garbage = Collection(database, policy).run();
-    if (SQLite::Statement broken(database.handle(), "PRAGMA foreign_key_check"); broken.executeStep()) {
-      throw BadRow(fmt::format("row {} of the table {} refers to a row of {} that does not exist",
-                               broken.getColumn(1).getInt64(), broken.getColumn(0).getString(),
-                               broken.getColumn(2).getString()));
-    }
+    if (const auto broken = broken_reference(database.handle())) throw BadRow(broken->text());
     if (!policy.dry_run) transaction.commit();
     return garbage;
-  };
-  try {
-    std::vector<Garbage> garbage = impl.reading(kDoing, collect);
-    database.handle().exec("PRAGMA foreign_keys = ON");
-    return garbage;
-  } catch (...) {
-    database.handle().tryExec("PRAGMA foreign_keys = ON");
-    throw;
-  }
+  });
 }
 
 void WholeFile::compact(Store& store) {

@@ -12,6 +12,7 @@
 
 #include "cache/base/content_hash.hpp"
 #include "cache/store/ids.hpp"
+#include "cache/store/sqlite/tables.hpp"
 #include "cache/store/store_impl.hpp"
 #include "cache/store/stored_binaries.hpp"
 
@@ -131,13 +132,6 @@ class RowReader {
   std::map<std::int64_t, Spec> specs_;
   std::map<std::int64_t, DeviceFacts> devices_;
 };
-
-std::vector<std::string> all_tables(Database& database) {
-  std::vector<std::string> tables;
-  Query query = database.query("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'");
-  while (query.next()) tables.push_back(query.text(0));
-  return tables;
-}
 
 /// Orders by op, spec and dims; within a problem by device, mode and role.
 bool before(const WinnerRow& a, const WinnerRow& b) {
@@ -310,12 +304,8 @@ void Store::check() const {
     while (pages.next()) {
       if (const std::string line = pages.text(0); line != "ok") throw BadRow(line);
     }
-    Query references = database.query("PRAGMA foreign_key_check");
-    if (references.next()) {
-      throw BadRow(fmt::format("row {} of the table {} refers to a row of {} that does not exist",
-                               references.integer(1), references.text(0), references.text(2)));
-    }
-    for (const std::string& table : all_tables(database)) {
+    if (const auto broken = broken_reference(database.handle())) throw BadRow(broken->text());
+    for (const std::string& table : table_names(database.handle())) {
       SQLite::Statement rows(database.handle(), fmt::format("SELECT count(*) FROM {} WHERE intact", table));
       rows.executeStep();
     }

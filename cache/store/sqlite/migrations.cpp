@@ -6,6 +6,7 @@
 
 #include "cache/base/version.hpp"
 #include "cache/store/sqlite/faults.hpp"
+#include "cache/store/sqlite/tables.hpp"
 #include "cache/store/sqlite/transaction.hpp"
 
 namespace tilewright {
@@ -30,10 +31,9 @@ void take_step(SQLite::Database& database, const std::filesystem::path& path, co
                 fmt::format("refused step {} ({})", step.name, refusal.what()),
                 "It stays at the schema before. Keep a copy of it and report this");
   }
-  if (SQLite::Statement broken(database, "PRAGMA foreign_key_check"); broken.executeStep()) {
+  if (const auto broken = broken_reference(database)) {
     throw damage("bring the cache to a newer schema", path,
-                 fmt::format("after step {} the table {} refers to rows that do not exist", step.name,
-                             broken.getColumn(0).getString()));
+                 fmt::format("after step {} the table {} refers to rows that do not exist", step.name, broken->table));
   }
   set_pragma(database, "application_id", kApplicationId);
   set_pragma(database, "user_version", step.version);
