@@ -3,9 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
+#include <cstddef>
 #include <exception>
 #include <new>
+#include <span>
 #include <utility>
 
 #include "cache/base/error.hpp"
@@ -37,7 +38,6 @@ CompileRequest to_request(const Message& json) {
 }
 
 Message message_of(const CompileResult& result) {
-  const auto* bytes = reinterpret_cast<const std::uint8_t*>(result.binary.data());
   Message kernels = Message::array();
   for (const CompiledKernel& kernel : result.kernels) {
     const KernelResources& used = kernel.resources;
@@ -45,7 +45,7 @@ Message message_of(const CompileResult& result) {
                        used.local_bytes, used.static_shared_bytes, used.constant_bytes, used.max_threads});
   }
   return {{"ok", result.ok},
-          {"binary", Message::binary({bytes, bytes + result.binary.size()})},
+          {"binary", to_message(std::span<const std::byte>(result.binary))},
           {"kernels", kernels},
           {"log", result.log},
           {"compiler", result.compiler},
@@ -70,9 +70,7 @@ Outcome to_outcome(const Message& json) {
   if (json.contains("error")) return {{}, std::make_exception_ptr(Error(json.at("error").get<std::string>()))};
   CompileResult result;
   json.at("ok").get_to(result.ok);
-  const auto& binary = json.at("binary").get_binary();
-  const auto* bytes = reinterpret_cast<const std::byte*>(binary.data());
-  result.binary.assign(bytes, bytes + binary.size());
+  result.binary = bytes_from(json.at("binary"));
   for (const Message& kernel : json.at("kernels")) {
     result.kernels.push_back(
         {kernel.at(0),

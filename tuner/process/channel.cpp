@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <span>
 
 #include "cache/base/decode.hpp"
 
@@ -18,6 +17,17 @@ namespace {
 constexpr std::chrono::milliseconds kChannelPatience{50};
 
 }  // namespace
+
+Message to_message(std::span<const std::byte> bytes) {
+  const auto* begin = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  return Message::binary({begin, begin + bytes.size()});
+}
+
+std::vector<std::byte> bytes_from(const Message& message) {
+  const auto& binary = message.get_binary();
+  const auto* begin = reinterpret_cast<const std::byte*>(binary.data());
+  return {begin, begin + binary.size()};
+}
 
 bool Channel::send(const Message& message) const { return send(message, std::nullopt) == Received::message; }
 

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "cache/base/descriptor.hpp"
 #include "cache/base/error.hpp"
@@ -17,6 +20,10 @@
 namespace tilewright {
 
 using Message = nlohmann::json;
+
+/// Bytes as a part of a message.
+[[nodiscard]] Message to_message(std::span<const std::byte> bytes);
+[[nodiscard]] std::vector<std::byte> bytes_from(const Message& message);
 
 /// A message lacks a member, or has one of the wrong type.
 class GarbledMessage : public Error {

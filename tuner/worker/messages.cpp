@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "cache/base/error.hpp"
+#include "tuner/sweep/builder.hpp"
 
 namespace tilewright {
 namespace {
@@ -49,17 +51,6 @@ DeviceReadings readings_from(const Message& message) {
 }
 
 }  // namespace
-
-Message to_message(std::span<const std::byte> bytes) {
-  const auto* begin = reinterpret_cast<const std::uint8_t*>(bytes.data());
-  return Message::binary({begin, begin + bytes.size()});
-}
-
-std::vector<std::byte> bytes_from(const Message& message) {
-  const auto& binary = message.get_binary();
-  const auto* begin = reinterpret_cast<const std::byte*>(binary.data());
-  return {begin, begin + binary.size()};
-}
 
 Message to_message(const std::vector<KernelFacts>& kernels) {
   Message list = Message::array();
@@ -124,13 +115,10 @@ Message to_message(const CompileResult& reference) {
 }
 
 CompileResult reference_from(const Message& message) {
-  CompileResult reference;
-  reference.ok = true;
-  reference.binary = bytes_from(message.at("binary"));
-  for (const KernelFacts& kernel : kernels_from(message.at("kernels"))) {
-    reference.kernels.push_back({kernel.entry, kernel.symbol, {}});
-  }
-  return reference;
+  Build build;
+  build.ok = true;
+  build.kernels = kernels_from(message.at("kernels"));
+  return to_compile_result(build, bytes_from(message.at("binary")));
 }
 
 Message to_message(const CompiledConfig& config) {

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <exception>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -24,8 +23,6 @@ namespace tilewright {
 [[nodiscard]] Message to_message(const OpDefinition& definition);
 [[nodiscard]] OpDefinition definition_from(const Message& message);
 
-[[nodiscard]] Message to_message(std::span<const std::byte> bytes);
-[[nodiscard]] std::vector<std::byte> bytes_from(const Message& message);
 [[nodiscard]] Message to_message(const std::vector<KernelFacts>& kernels);
 [[nodiscard]] std::vector<KernelFacts> kernels_from(const Message& message);
 [[nodiscard]] Message to_message(const StopRule& rule);

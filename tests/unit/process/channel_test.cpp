@@ -7,7 +7,9 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace tilewright {
 namespace {
@@ -32,6 +34,13 @@ class ChannelTest : public testing::Test {
   std::array<int, 2> ends_{};
   Message message_;
 };
+
+TEST(MessageOfBytes, gives_them_back_and_takes_no_text_for_bytes) {
+  const std::vector<std::byte> bytes{std::byte{0}, std::byte{0x80}, std::byte{0xff}};
+  EXPECT_EQ(bytes_from(to_message(bytes)), bytes);
+  EXPECT_TRUE(bytes_from(to_message(std::span<const std::byte>())).empty());
+  EXPECT_THROW((void)bytes_from(Message("text")), Message::exception);
+}
 
 TEST_F(ChannelTest, brings_a_message) {
   EXPECT_EQ(receive_after(4, "\xA1\x61k\x01"), Channel::Received::message);
