@@ -2,13 +2,14 @@
 #pragma once
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-/// A library opened at run time (libcuda, NVML: absent on machines without a GPU), and the symbols looked up in it. For
+/// A library opened at run time (libcuda, NVML, NVRTC: absent on some machines), and the symbols looked up in it. For
 /// one thread at a time while symbols are looked up.
 namespace tilewright {
 
@@ -26,6 +27,12 @@ class SharedLibrary {
   [[nodiscard]] explicit operator bool() const noexcept { return handle_ != nullptr; }
   [[nodiscard]] const std::string& file() const noexcept { return file_; }
   [[nodiscard]] const std::string& why() const noexcept { return why_; }
+  /// The file that the loader found, also for a bare name; file() if the loader does not tell.
+  [[nodiscard]] std::string loaded_from() const {
+    const link_map* map = nullptr;
+    if (!handle_ || ::dlinfo(handle_.get(), RTLD_DI_LINKMAP, static_cast<void*>(&map)) != 0) return file_;
+    return map != nullptr && map->l_name != nullptr && *map->l_name != '\0' ? map->l_name : file_;
+  }
 
   /// The address of `symbol`, or null; a missing name is added to missing().
   template <class Function>

@@ -4,9 +4,7 @@
 #include "cache/base/error.hpp"
 #include "tuner/compile/nvrtc_table.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
-#include <link.h>
 
 #include <algorithm>
 #include <system_error>
@@ -21,13 +19,6 @@ constexpr const char* kAdvice =
     "Install a CUDA toolkit, or `pip install nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-crt nvidia-cuda-cccl`, "
     "or set TILEWRIGHT_NVRTC to the path of libnvrtc.so";
 
-// The file that a handle was loaded from. For a bare name only the loader knows it.
-fs::path loaded_from(void* handle, const fs::path& otherwise) {
-  const link_map* map = nullptr;
-  if (dlinfo(handle, RTLD_DI_LINKMAP, static_cast<void*>(&map)) != 0 || map == nullptr) return otherwise;
-  return map->l_name != nullptr && *map->l_name != '\0' ? fs::path(map->l_name) : otherwise;
-}
-
 // libnvrtc.alt.so has the same interface, but a 32-bit device `long`, which would misread pointers and sizes.
 bool is_alternative(const fs::path& path) {
   std::error_code failed;
@@ -38,34 +29,6 @@ bool is_alternative(const fs::path& path) {
   return false;
 }
 
-// Looks up one entry point. Notes the first missing name in `missing`.
-template <class Function>
-void look_up(void* handle, const char* name, Function& entry, std::string& missing) {
-  entry = reinterpret_cast<Function>(dlsym(handle, name));
-  if (entry == nullptr && missing.empty()) missing = name;
-}
-
-// The table of an opened library. `missing` names the first entry point that the library lacks.
-NvrtcTable read_table(void* handle, std::string& missing) {
-  NvrtcTable table;
-  look_up(handle, "nvrtcVersion", table.version, missing);
-  look_up(handle, "nvrtcGetErrorString", table.error_string, missing);
-  look_up(handle, "nvrtcGetNumSupportedArchs", table.arch_count, missing);
-  look_up(handle, "nvrtcGetSupportedArchs", table.archs, missing);
-  look_up(handle, "nvrtcCreateProgram", table.create, missing);
-  look_up(handle, "nvrtcDestroyProgram", table.destroy, missing);
-  look_up(handle, "nvrtcAddNameExpression", table.add_name, missing);
-  look_up(handle, "nvrtcGetLoweredName", table.lowered_name, missing);
-  look_up(handle, "nvrtcCompileProgram", table.compile, missing);
-  look_up(handle, "nvrtcGetProgramLogSize", table.log_size, missing);
-  look_up(handle, "nvrtcGetProgramLog", table.log, missing);
-  look_up(handle, "nvrtcGetCUBINSize", table.cubin_size, missing);
-  look_up(handle, "nvrtcGetCUBIN", table.cubin, missing);
-  look_up(handle, "nvrtcGetPTXSize", table.ptx_size, missing);
-  look_up(handle, "nvrtcGetPTX", table.ptx, missing);
-  return table;
-}
-
 // Opens one candidate and fills the report. On failure returns null, and `outcome` tells why.
 std::shared_ptr<const NvrtcTable> open_candidate(const NvrtcCandidate& candidate, NvrtcReport& report,
                                                  std::string& outcome) {
@@ -73,17 +36,15 @@ std::shared_ptr<const NvrtcTable> open_candidate(const NvrtcCandidate& candidate
     outcome = "refused: libnvrtc.alt.so has a 32-bit long; name libnvrtc.so instead";
     return nullptr;
   }
-  void* handle = dlopen(candidate.path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) {
-    const char* words = dlerror();
-    outcome = words == nullptr ? "cannot be opened" : words;
+  auto table = std::make_shared<NvrtcTable>(candidate.path.string());
+  SharedLibrary& library = table->library;
+  if (!library) {
+    outcome = library.why();
     if (outcome.starts_with(candidate.path.string() + ": cannot open shared object file")) outcome = "not there";
     return nullptr;
   }
-  std::string missing;
-  auto table = std::make_shared<NvrtcTable>(read_table(handle, missing));
-  if (!missing.empty()) {
-    outcome = fmt::format("has no {}: not an NVRTC, or older than {}.0", missing, kOldestMajor);
+  if (!library.missing().empty()) {
+    outcome = fmt::format("has no {}: not an NVRTC, or older than {}.0", library.missing().front(), kOldestMajor);
     return nullptr;
   }
   int major = 0, minor = 0;
@@ -91,7 +52,9 @@ std::shared_ptr<const NvrtcTable> open_candidate(const NvrtcCandidate& candidate
     outcome = fmt::format("NVRTC {}.{}; {}.0 or newer is needed", major, minor, kOldestMajor);
     return nullptr;
   }
-  report.library = loaded_from(handle, candidate.path);
+  report.library = library.loaded_from();
+  // NVRTC does not survive dlclose once it has compiled.
+  library.keep_loaded();
   report.found_by = candidate.found_by;
   report.major = major;
   report.minor = minor;

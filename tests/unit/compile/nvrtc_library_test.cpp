@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <dlfcn.h>
 #include <unistd.h>
 #include <algorithm>
 
@@ -71,6 +72,16 @@ TEST(NvrtcLibrary, another_library_is_refused_by_what_it_lacks) {
   NvrtcReport report;
   EXPECT_EQ(NvrtcLibrary::find(places, &report), nullptr);
   EXPECT_THAT(report.why, HasSubstr("has no nvrtcVersion"));
+}
+
+TEST(NvrtcLibrary, a_library_that_is_refused_does_not_stay_loaded) {
+  NvrtcSearchPlaces places;
+  // Of the C library, and loaded by nothing else here.
+  places.library = "libanl.so.1";
+  NvrtcReport report;
+  EXPECT_EQ(NvrtcLibrary::find(places, &report), nullptr);
+  EXPECT_THAT(report.why, HasSubstr("has no nvrtcVersion"));
+  EXPECT_EQ(dlopen("libanl.so.1", RTLD_NOW | RTLD_NOLOAD), nullptr);
 }
 
 TEST(NvrtcLibrary, the_alternative_build_is_refused_even_through_a_link) {
