@@ -103,7 +103,6 @@ struct DriverTable {
   Api<Result(Result, const char**)> get_error_string{library, "cuGetErrorString"};
 
   Api<Result(int*)> device_get_count{library, "cuDeviceGetCount"};
-  Api<Result(DeviceId*, int)> device_get{library, "cuDeviceGet"};
   Api<Result(char*, int, DeviceId)> device_get_name{library, "cuDeviceGetName"};
   Api<Result(int*, DeviceAttribute, DeviceId)> device_get_attribute{library, "cuDeviceGetAttribute"};
   Api<Result(std::size_t*, DeviceId)> device_total_mem{library, "cuDeviceTotalMem_v2"};
@@ -125,7 +124,6 @@ struct DriverTable {
   Api<Result(void*, Address, std::size_t, Stream)> memcpy_dtoh_async{library, "cuMemcpyDtoHAsync_v2"};
   Api<Result(Address, Address, std::size_t, Stream)> memcpy_dtod_async{library, "cuMemcpyDtoDAsync_v2"};
   Api<Result(Address, unsigned char, std::size_t, Stream)> memset_d8_async{library, "cuMemsetD8Async"};
-  Api<Result(Address, unsigned, std::size_t, Stream)> memset_d32_async{library, "cuMemsetD32Async"};
 
   Api<Result(Stream*, unsigned)> stream_create{library, "cuStreamCreate"};
   Api<Result(Stream)> stream_destroy{library, "cuStreamDestroy_v2"};

@@ -89,11 +89,6 @@ RECORDING_API Result cuDeviceGetCount(int* count) {
   return success;
 }
 
-RECORDING_API Result cuDeviceGet(int* device, int ordinal) {
-  *device = ordinal;
-  return success;
-}
-
 RECORDING_API Result cuDeviceGetName(char* name, int size, int device) {
   const std::lock_guard lock(state().mutex);
   const std::string& text = state().devices.at(static_cast<std::size_t>(device)).name;

@@ -60,15 +60,6 @@ RECORDING_API Result cuMemsetD8Async(Address to, unsigned char value, std::size_
   return enqueue(state(), stream, [=] { std::memset(host(to), value, count); });
 }
 
-RECORDING_API Result cuMemsetD32Async(Address to, unsigned value, std::size_t count, Stream stream) {
-  const std::lock_guard lock(state().mutex);
-  if (const Result status = state().ordered("cuMemsetD32Async"); status != success) return status;
-  if (!is_device_memory(state(), to, 4 * count) || to % 4 != 0) return invalid_value;
-  return enqueue(state(), stream, [=] {
-    for (std::size_t i = 0; i < count; ++i) static_cast<unsigned*>(host(to))[i] = value;
-  });
-}
-
 RECORDING_API Result cuStreamCreate(Stream* stream, unsigned) {
   const std::lock_guard lock(state().mutex);
   if (const Result status = state().ordered("cuStreamCreate"); status != success) return status;
