@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/service/openapi.hpp"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "cache/base/ascii.hpp"
 #include "cache/base/version.hpp"
 #include "tuner/service/problem.hpp"
 
@@ -66,8 +66,7 @@ Json responses_json(const Route& route) {
 }
 
 Json operation_json(const Route& route) {
-  std::string id = route.method;
-  std::ranges::transform(id, id.begin(), [](char letter) { return static_cast<char>(letter - 'A' + 'a'); });
+  std::string id = lower(route.method);
   for (const char letter : route.path)
     id += std::string_view("/{}.").find(letter) == std::string_view::npos ? letter : '_';
   Json operation{{"operationId", id}, {"summary", route.summary}, {"parameters", parameters_json(route)}};
@@ -91,9 +90,7 @@ std::string openapi_document(const Router& router) {
                   {"summary", "Query, tune and watch a cache of kernel configs"},
                   {"license", {{"name", "Apache-2.0"}, {"identifier", "Apache-2.0"}}}}}};
   for (const Route& route : router.routes()) {
-    std::string method = route.method;
-    std::ranges::transform(method, method.begin(), [](char letter) { return static_cast<char>(letter - 'A' + 'a'); });
-    document["paths"][route.path][method] = operation_json(route);
+    document["paths"][route.path][lower(route.method)] = operation_json(route);
   }
   document["components"] = {
       {"securitySchemes", {{"token", {{"type", "http"}, {"scheme", "bearer"}}}}},
