@@ -9,6 +9,7 @@
 #include <exception>
 #include <utility>
 
+#include "cache/base/sha256.hpp"
 #include "cache/launch/errors.hpp"
 
 namespace tilewright::launch {
@@ -26,7 +27,7 @@ std::pair<std::string, std::string> split_interface(const std::string& text) {
   if (at == std::string::npos || (bracket != std::string::npos && at > bracket)) return {text, {}};
   const std::size_t end = bracket == std::string::npos ? text.size() : bracket;
   const std::string hash = text.substr(at + 1, end - at - 1);
-  if (hash.size() != kHashDigits || hash.find_first_not_of("0123456789abcdef") != std::string::npos) {
+  if (!is_hexadecimal(hash, kHashDigits)) {
     throw UsageError(fmt::format("'{}' in '{}' is not the hash of an interface: write {} lower-case hexadecimal digits",
                                  hash, text, kHashDigits));
   }
