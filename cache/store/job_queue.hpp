@@ -53,8 +53,6 @@ struct StoredCampaign {
   std::int64_t jobs = 0, done = 0, failed = 0;
   /// The definition's priority; 0 if it has none.
   std::int64_t priority = 0;
-
-  [[nodiscard]] bool is_over() const { return state != "queued" && state != "running"; }
 };
 
 class JobQueue {

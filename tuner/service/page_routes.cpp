@@ -27,9 +27,8 @@ Route file_route(PageFile file) {
     Response response;
     response.type = std::string(file.type);
     response.body = file.text;
-    response.headers = {{"X-Content-Type-Options", "nosniff"}, {"Referrer-Policy", "no-referrer"}};
     // The page's own meta tag sets the other directives; frame-ancestors works only in a header.
-    response.headers.emplace_back("Content-Security-Policy", "frame-ancestors 'none'");
+    response.headers = {{"Referrer-Policy", "no-referrer"}, {"Content-Security-Policy", "frame-ancestors 'none'"}};
     return response;
   };
   return route;
