@@ -30,7 +30,7 @@ struct NamedPlace {
   std::unique_ptr<HttpClient> client;
   std::unique_ptr<SnapshotPlace> place;
 };
-[[nodiscard]] NamedPlace open_snapshot_place(const std::string& word, const ClientSettings& settings);
 /// The service of a URL, else the folder of that name. Throws UsageError for an invalid URL.
+[[nodiscard]] NamedPlace open_snapshot_place(const std::string& word, const ClientSettings& settings);
 
 }  // namespace tilewright
