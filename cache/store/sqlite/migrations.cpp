@@ -3,6 +3,7 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/format.h>
+#include <sqlite3.h>
 
 #include "cache/base/version.hpp"
 #include "cache/store/sqlite/faults.hpp"
@@ -26,7 +27,7 @@ void take_step(SQLite::Database& database, const std::filesystem::path& path, co
   try {
     database.exec(step.sql);
   } catch (const SQLite::Exception& refusal) {
-    if (refusal.getErrorCode() != 1) throw;  // a lock, a full disk: the caller reports it; 1 is an error in the SQL
+    if (refusal.getErrorCode() != SQLITE_ERROR) throw;  // a lock, a full disk: the caller reports it
     throw fault("bring the cache to a newer schema", path,
                 fmt::format("refused step {} ({})", step.name, refusal.what()),
                 "It stays at the schema before. Keep a copy of it and report this");
