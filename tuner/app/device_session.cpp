@@ -44,7 +44,7 @@ DeviceSession::DeviceSession(const Work& work, Listener& listener, const Catalog
     : listener_(listener),
       devices_(std::move(devices)),
       compiler_(open_compiler(work, devices_->first().facts().is_cpu(), listener)),
-      scratch_folder_(file.empty() ? std::make_unique<TemporaryFolder>("keep binaries") : nullptr),
+      scratch_folder_(file.empty() ? std::make_unique<ScratchFolder>("keep binaries") : nullptr),
       own_(std::make_unique<Store>(scratch_folder_ ? scratch_folder_->path() / "own.db" : file)),
       builder_(std::make_unique<Builder>(*own_, *compiler_, catalogue.builtin_dir(), work.jobs,
                                          [&listener] { return listener.cancelled(); })) {}

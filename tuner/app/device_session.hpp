@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cache/base/temporary_folder.hpp"
+#include "cache/base/scratch_folder.hpp"
 #include "cache/store/store.hpp"
 #include "tuner/app/work.hpp"
 #include "tuner/compile/compiler.hpp"
@@ -75,7 +75,7 @@ class DeviceSession {
   std::unique_ptr<Compiler> compiler_;
   const Store* cache_ = nullptr;
   /// The folder of a temporary cache; null if the cache is to stay.
-  std::unique_ptr<TemporaryFolder> scratch_folder_;
+  std::unique_ptr<ScratchFolder> scratch_folder_;
   std::unique_ptr<Store> own_;
   std::unique_ptr<Builder> builder_;
   std::string problem_;

@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "cache/base/error.hpp"
-#include "cache/base/temporary_folder.hpp"
+#include "cache/base/scratch_folder.hpp"
 #include "cache/base/units.hpp"
 #include "cache/base/version.hpp"
 #include "cache/store/history.hpp"
@@ -59,7 +59,7 @@ class Glance {
     return Store(empty_.emplace("plan without a cache").path() / "empty.db");
   }
 
-  std::optional<TemporaryFolder> empty_;
+  std::optional<ScratchFolder> empty_;
   Store store_;
 };
 

@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-#include "cache/base/temporary_folder.hpp"
+#include "cache/base/scratch_folder.hpp"
 #include "cache/store/import.hpp"
 #include "cache/store/pack/folding.hpp"
 #include "cache/store/pack/pack_name.hpp"
@@ -45,7 +45,7 @@ class Side {
 
  private:
   std::string words_;
-  std::optional<TemporaryFolder> folder_;
+  std::optional<ScratchFolder> folder_;
 };
 
 void judge(GateReport& report) {

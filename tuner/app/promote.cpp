@@ -5,7 +5,7 @@
 
 #include "cache/base/clock.hpp"
 #include "cache/base/error.hpp"
-#include "cache/base/temporary_folder.hpp"
+#include "cache/base/scratch_folder.hpp"
 #include "tuner/app/gate.hpp"
 #include "tuner/app/publish.hpp"
 
@@ -23,7 +23,7 @@ void require_signed(const SignedManifest& given, const PublicKeys& keys, const S
 }
 
 GateReport compare(SnapshotPlace& at, const Manifest& was, const Manifest& next, const GateRule& rule) {
-  const TemporaryFolder work("compare snapshots");
+  const ScratchFolder work("compare snapshots");
   const auto fetch = [&](const Manifest& manifest, const char* name) {
     const std::filesystem::path file = work.path() / name;
     fetch_verified(at, manifest.snapshot, static_cast<std::uintmax_t>(manifest.bytes), file);

@@ -5,7 +5,7 @@
 
 #include "cache/base/clock.hpp"
 #include "cache/base/error.hpp"
-#include "cache/base/temporary_folder.hpp"
+#include "cache/base/scratch_folder.hpp"
 #include "cache/base/version.hpp"
 #include "cache/store/export.hpp"
 #include "cache/store/pack/sha256.hpp"
@@ -22,7 +22,7 @@ Published publish(const PublishRequest& request) {
   require_channel(request.channel);
   const PrivateKey key(request.key);
   const NamedPlace to = open(request.to);
-  const TemporaryFolder work("make a snapshot");
+  const ScratchFolder work("make a snapshot");
   const std::filesystem::path file = work.path() / "snapshot.db";
   Manifest manifest;
   {

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "cache/base/error.hpp"
-#include "cache/base/temporary_folder.hpp"
+#include "cache/base/scratch_folder.hpp"
 #include "cache/base/sanitizers.hpp"
 #include "kernels/emulator/abi.h"
 #include "tuner/definition/kernels_dir.hpp"
@@ -161,7 +161,7 @@ CompileResult HostCompiler::compile(const CompileRequest& request) {
   }
   const ProfilerRange range = compile_range(request);
   const auto start = std::chrono::steady_clock::now();
-  const TemporaryFolder folder("compile for the emulator");
+  const ScratchFolder folder("compile for the emulator");
   // A name relative to the compiler's folder: an absolute name would change the module's bytes.
   const fs::path source = fs::path(request.name).stem().string() + ".generated.cu";
   const fs::path output = "module.so";

@@ -12,7 +12,7 @@
 
 #include "cache/base/draft.hpp"
 #include "cache/base/error.hpp"
-#include "cache/base/temporary_folder.hpp"
+#include "cache/base/scratch_folder.hpp"
 #include "cache/store/import.hpp"
 #include "cache/store/pack/folding.hpp"
 #include "cache/store/pack/pack_name.hpp"
@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 void fold(const fs::path& cache, std::span<char*> packs) {
   // Not in its place: a build tree may lie on a network file system, where a cache must not be written.
-  const TemporaryFolder folder("fold packs");
+  const ScratchFolder folder("fold packs");
   const fs::path work = folder.path() / "work.db", whole = folder.path() / "cache.db";
   {
     Store store(work, {.access = StoreAccess::draft});

@@ -43,7 +43,7 @@ FoldChanges FolderPacks::changes_of_fold(std::string_view columns, const std::st
 std::vector<fs::path> superseded_by(const std::vector<PackFile>& packs, const std::vector<fs::path>& older) {
   std::vector<fs::path> superseded;
   if (packs.empty() || older.empty()) return superseded;
-  const TemporaryFolder work("compare packs");
+  const ScratchFolder work("compare packs");
   Store store(work.path() / "new.db");
   Folding folding(store);
   std::set<std::string> parts;

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cache/base/temporary_folder.hpp"
+#include "cache/base/scratch_folder.hpp"
 #include "cache/store/pack/pack.hpp"
 #include "cache/store/store.hpp"
 #include "cache/store/whole_file.hpp"
@@ -30,7 +30,7 @@ class FolderPacks {
                                             const std::string& hash = std::string(kHighestHash));
 
  private:
-  TemporaryFolder work_;
+  ScratchFolder work_;
   Store store_;
   std::vector<std::filesystem::path> files_;
   std::mutex mutex_;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cache/base/temporary_folder.hpp"
+#include "cache/base/scratch_folder.hpp"
 #include "cache/store/import.hpp"
 #include "cache/store/store.hpp"
 
@@ -20,7 +20,7 @@ class Folding {
 
  private:
   Store& to_;
-  TemporaryFolder work_;
+  ScratchFolder work_;
 };
 
 }  // namespace tilewright

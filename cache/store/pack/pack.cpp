@@ -15,7 +15,7 @@
 
 #include "cache/base/draft.hpp"
 #include "cache/base/error.hpp"
-#include "cache/base/temporary_folder.hpp"
+#include "cache/base/scratch_folder.hpp"
 #include "cache/store/columns.hpp"
 #include "cache/store/pack/folder_packs.hpp"
 #include "cache/store/pack/frame_file.hpp"
@@ -124,7 +124,7 @@ class PackWriter {
   const fs::path& folder_;
   FolderPacks& known_;
   std::uintmax_t most_;
-  TemporaryFolder work_;
+  ScratchFolder work_;
   WrittenPacks done_;
 };
 
@@ -149,7 +149,7 @@ WrittenPacks write_packs(const Store& from, const fs::path& folder, const Winner
   if (error) {
     throw CacheError(fmt::format("cannot write packs into {}: {}", folder.string(), error.message()));
   }
-  const TemporaryFolder work("write packs");
+  const ScratchFolder work("write packs");
   const fs::path copy = work.path() / "source.db";
   WholeFile::copy(from, copy);
   const Store source(copy, {.access = StoreAccess::read});

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tilewright {
+namespace tilewright::ascii_test {
 namespace {
 
 TEST(Ascii, lower_leaves_all_but_capitals_as_they_are) {
@@ -22,4 +22,4 @@ TEST(Block, base64_is_that_of_the_standard) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::ascii_test

@@ -5,7 +5,7 @@
 
 #include <array>
 
-namespace tilewright {
+namespace tilewright::content_hash_test {
 namespace {
 
 TEST(ContentHash, is_xxh3_128_as_published) {
@@ -30,4 +30,4 @@ TEST(ContentHash, is_of_the_bytes_however_they_are_given) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::content_hash_test

@@ -11,7 +11,7 @@
 #include "cache/base/error.hpp"
 #include "tests/unit/model/cache_helpers.hpp"
 
-namespace tilewright {
+namespace tilewright::decode_test {
 namespace {
 
 using nlohmann::json;
@@ -98,4 +98,4 @@ TEST(Decode, says_what_the_parser_says) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::decode_test

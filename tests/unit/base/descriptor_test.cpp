@@ -12,7 +12,7 @@
 
 #include "tests/temporary_folder.hpp"
 
-namespace tilewright {
+namespace tilewright::descriptor_test {
 namespace {
 
 class Descriptors : public ::testing::Test {
@@ -66,4 +66,4 @@ TEST_F(Descriptors, a_lock_is_held_until_its_owner_goes) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::descriptor_test

@@ -9,7 +9,7 @@
 
 #include "tests/temporary_folder.hpp"
 
-namespace tilewright {
+namespace tilewright::draft_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -96,4 +96,4 @@ TEST(WhyNotWritten, says_the_reason_and_what_to_do) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::draft_test

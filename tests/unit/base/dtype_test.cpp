@@ -6,7 +6,7 @@
 #include <limits>
 #include <set>
 
-namespace tilewright {
+namespace tilewright::dtype_test {
 namespace {
 
 TEST(DType, is_found_by_its_name) {
@@ -52,4 +52,4 @@ TEST(DType, rounds_by_half_the_distance_to_the_next_number) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::dtype_test

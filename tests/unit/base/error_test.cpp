@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tilewright {
+namespace tilewright::error_test {
 namespace {
 
 TEST(Error, a_diagnostic_reads_as_compilers_print_it) {
@@ -57,4 +57,4 @@ TEST(Error, a_suggestion_lists_what_is_known_when_nothing_is_near) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::error_test

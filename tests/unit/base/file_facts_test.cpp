@@ -6,7 +6,7 @@
 
 #include "tests/unit/store/fixture.hpp"
 
-namespace tilewright {
+namespace tilewright::file_facts_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -99,4 +99,4 @@ TEST(FileFacts, identity_tells_a_file_from_its_replacement_and_its_next_state) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::file_facts_test

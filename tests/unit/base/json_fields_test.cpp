@@ -9,7 +9,7 @@
 #include "cache/base/error.hpp"
 #include "tests/unit/model/cache_helpers.hpp"
 
-namespace tilewright {
+namespace tilewright::json_fields_test {
 namespace {
 
 using nlohmann::json;
@@ -85,4 +85,4 @@ TEST(JsonObject, of_a_request_blames_who_asked) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::json_fields_test

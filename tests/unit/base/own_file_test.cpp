@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
-namespace tilewright {
+namespace tilewright::own_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -25,4 +25,4 @@ TEST(OwnFile, of_a_library_opened_by_a_relative_name_does_not_depend_on_the_work
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::own_file_test

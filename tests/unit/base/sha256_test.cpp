@@ -9,7 +9,7 @@
 #include "cache/base/error.hpp"
 #include "tests/temporary_folder.hpp"
 
-namespace tilewright {
+namespace tilewright::sha256_test {
 namespace {
 
 // Expected values: examples of FIPS 180-4, and sha256sum for lengths around a block's end.
@@ -39,4 +39,4 @@ TEST(Sha256, of_a_file_is_that_of_its_bytes) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::sha256_test

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace tilewright {
+namespace tilewright::visible_test {
 namespace {
 
 TEST(Visible, spells_what_a_terminal_would_obey) {
@@ -30,4 +30,4 @@ TEST(Visible, changes_no_meaning_of_JSON) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::visible_test

@@ -19,8 +19,8 @@ namespace tilewright {
 namespace {
 
 using namespace store_tests;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 const std::vector<std::byte> kBinary(5000, std::byte{42});
 

@@ -11,7 +11,7 @@ namespace tilewright {
 namespace {
 
 using namespace store_tests;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class Container : public testing::Test {
  protected:

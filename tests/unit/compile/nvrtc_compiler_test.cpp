@@ -14,7 +14,7 @@
 namespace tilewright {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr const char* kScale = R"(
 #include <cuda_bf16.h>

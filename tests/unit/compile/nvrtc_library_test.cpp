@@ -17,7 +17,7 @@ namespace tilewright {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(NvrtcLibrary, is_found_on_this_machine_with_headers_and_architectures) {
   NvrtcReport report;

@@ -13,8 +13,8 @@ namespace tilewright {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 // A machine's file system in a folder: tests make files, and search places point into it.
 class NvrtcSearch : public testing::Test {

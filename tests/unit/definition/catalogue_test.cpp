@@ -11,7 +11,7 @@
 namespace tilewright::test {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 /// Built-in ops `alpha` and `mini`, in a folder with other files.
 class CatalogueTest : public testing::Test {

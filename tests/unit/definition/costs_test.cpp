@@ -8,8 +8,8 @@
 namespace tilewright::test {
 namespace {
 
-using testing::Contains;
-using testing::HasSubstr;
+using ::testing::Contains;
+using ::testing::HasSubstr;
 
 /// An op with sequence lengths by a formula, and tokens of 2 bytes.
 OpDefinition ragged(const std::string& length, const std::string& bytes) {

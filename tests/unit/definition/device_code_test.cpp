@@ -9,8 +9,8 @@
 namespace tilewright::reading {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 std::vector<std::string> file_names(const SourceClosure& closure) {
   std::vector<std::string> names;

@@ -11,7 +11,7 @@
 namespace tilewright::test {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 const std::string_view kFragment = R"toml(requires = "sm_80"
 align = { x = "sizeof(dtype) * width", y = "1" }

@@ -9,10 +9,10 @@
 namespace tilewright::test {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr std::string_view kTwoSteps = R"toml(
 [[fusion.step]]

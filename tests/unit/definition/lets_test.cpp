@@ -13,8 +13,8 @@
 namespace tilewright::test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 /// The small definition, whose `simple` has these lets and this constraint.
 std::string with_lets(const std::string& lets, const std::string& constraint) {

@@ -11,8 +11,8 @@
 namespace tilewright::test {
 namespace {
 
-using testing::ElementsAre;
-using testing::Pair;
+using ::testing::ElementsAre;
+using ::testing::Pair;
 
 std::vector<std::string> texts(const std::vector<Formula>& formulas) {
   std::vector<std::string> result;

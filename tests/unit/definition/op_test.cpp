@@ -14,7 +14,7 @@
 namespace tilewright::test {
 namespace {
 
-using testing::Contains;
+using ::testing::Contains;
 
 class OpMistake : public testing::TestWithParam<Spoiled> {};
 

@@ -11,8 +11,8 @@
 namespace tilewright::test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 /// mini with an integer input and a scalar that formulas may use.
 std::string toml_with(const std::string& sample, const std::string& more = "") {

@@ -8,7 +8,7 @@
 namespace tilewright::test {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 /// mini with a pitch for x.
 std::string pitched(const std::string& sample) {

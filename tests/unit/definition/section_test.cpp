@@ -6,7 +6,7 @@
 namespace tilewright::reading {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 /// Reads tables and collects the mistakes found.
 class SectionTest : public testing::Test {

@@ -9,7 +9,7 @@
 namespace tilewright::test {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 template <class Call>
 std::string refusal(Call call) {

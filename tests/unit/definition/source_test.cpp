@@ -13,8 +13,8 @@
 namespace tilewright::test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 class Source : public testing::Test {
  protected:

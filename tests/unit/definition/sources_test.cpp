@@ -9,7 +9,7 @@
 namespace tilewright::reading {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 std::vector<std::string> texts(const Mistakes& mistakes) {
   std::vector<std::string> found;

@@ -11,8 +11,8 @@
 namespace tilewright::test {
 namespace {
 
-using testing::ElementsAre;
-using testing::Pair;
+using ::testing::ElementsAre;
+using ::testing::Pair;
 
 DeviceFacts hopper() {
   DeviceFacts facts = emulator_facts();

@@ -6,8 +6,8 @@
 namespace tilewright::test {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr std::string_view kOne = "{ f32 = [1e-6, 1e-5], bf16 = [1e-4, 1e-2] }";
 

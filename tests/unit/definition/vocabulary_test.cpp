@@ -6,7 +6,7 @@
 namespace tilewright::reading {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 /// Reads `formula = …` and keeps the messages.
 struct Reading {

@@ -12,7 +12,7 @@
 namespace tilewright::test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using Status = EmulatedOutcome::Status;
 
 EmulatedLaunch seeded(EmulatedLaunch launch, std::uint64_t seed) {

@@ -11,7 +11,7 @@
 namespace tilewright::test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using Status = EmulatedOutcome::Status;
 
 EmulatedLaunch clusters(unsigned blocks, unsigned threads, unsigned cluster, std::size_t shared_bytes,

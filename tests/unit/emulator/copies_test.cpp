@@ -12,7 +12,7 @@
 namespace tilewright::test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using Status = EmulatedOutcome::Status;
 
 std::vector<float> counted(std::size_t count) {

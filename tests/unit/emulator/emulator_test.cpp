@@ -19,7 +19,7 @@
 namespace tilewright::test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using Status = EmulatedOutcome::Status;
 
 constexpr const char* kNothing = "template <class Config> __global__ void kernel() {}";

@@ -20,8 +20,8 @@
 namespace tilewright::test {
 namespace {
 
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 CompileRequest request_of(const std::string& source) {
   CompileRequest request;

@@ -11,7 +11,7 @@
 namespace tilewright::test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using Status = EmulatedOutcome::Status;
 
 /// Copies bytes by vectors of all lengths and with all hints, and counts the bytes moved.

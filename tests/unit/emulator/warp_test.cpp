@@ -10,7 +10,7 @@
 namespace tilewright::test {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 constexpr unsigned kPoison = 0xffffffffu;
 
 TEST(Warp, shuffles_read_the_lanes_that_the_ptx_manual_names) {

@@ -8,7 +8,7 @@
 #include "tests/unit/emulator/emulated.hpp"
 #include "tests/unit/kernels/elementwise.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::activation_bwd_test {
 namespace {
 
 BuiltInOp& activation_bwd() {
@@ -116,4 +116,4 @@ TEST(ActivationSlope, has_limits_at_infinity_and_keeps_nan) {
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::activation_bwd_test

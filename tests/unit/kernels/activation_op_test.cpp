@@ -4,7 +4,7 @@
 
 #include "tests/unit/kernels/elementwise.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::activation_op_test {
 namespace {
 
 BuiltInOp& activation() {
@@ -53,4 +53,4 @@ TEST(ActivationOp, may_write_over_its_input) {
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::activation_op_test

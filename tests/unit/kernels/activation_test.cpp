@@ -10,7 +10,7 @@
 
 #include "tests/unit/emulator/emulated.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::activation_test {
 namespace {
 
 constexpr const char* kActivations[] = {"none", "relu", "leaky_relu", "gelu", "gelu_erf", "silu", "tanh"};
@@ -168,4 +168,4 @@ TEST(Activation, has_its_limits_at_infinity_and_keeps_nan) {
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::activation_test

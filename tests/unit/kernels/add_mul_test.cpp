@@ -8,7 +8,7 @@
 #include "tests/unit/emulator/emulated.hpp"
 #include "tests/unit/kernels/elementwise.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::add_mul_test {
 namespace {
 
 /// The value of finite fp16 bits.
@@ -95,4 +95,4 @@ INSTANTIATE_TEST_SUITE_P(Ops, AddAndMul, ::testing::Values("add", "mul"),
                          [](const auto& name) { return std::string(name.param); });
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::add_mul_test

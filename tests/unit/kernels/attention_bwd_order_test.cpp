@@ -14,7 +14,7 @@
 
 #include "tests/unit/emulator/emulated.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::attention_bwd_order_test {
 namespace {
 
 constexpr const char* kWgmma = "stages = 2, early = 0, order = 1, persistent = 0, key_stages = 1, bulk = 1";
@@ -133,4 +133,4 @@ TEST(AttentionBwdOrder, gives_each_sum_of_a_tile_turns_among_blocks_that_begin_o
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::attention_bwd_order_test

@@ -14,7 +14,7 @@
 #include "tests/unit/emulator/emulated.hpp"
 #include "tests/unit/kernels/built_in_op.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::attention_bwd_test {
 namespace {
 
 TEST(AttentionBwd, is_right_for_masks_groups_of_heads_and_odd_lengths) {
@@ -187,4 +187,4 @@ TEST_F(AttentionBwdGradients, have_the_same_bits_whatever_the_order_of_threads) 
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::attention_bwd_test

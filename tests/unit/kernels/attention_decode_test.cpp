@@ -10,7 +10,7 @@
 #include "cache/base/error.hpp"
 #include "tests/unit/kernels/built_in_op.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::attention_decode_test {
 namespace {
 
 void expect_right(BuiltInOp& op, const std::string& key, std::size_t configs) {
@@ -78,4 +78,4 @@ TEST(AttentionDecodeDomain, is_up_to_16_new_tokens_and_rows_in_eights_up_to_256)
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::attention_decode_test

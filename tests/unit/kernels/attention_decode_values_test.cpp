@@ -18,7 +18,7 @@
 
 #include "tests/unit/emulator/emulated.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::attention_decode_values_test {
 namespace {
 
 constexpr int kHead = 24, kHeadV = 40, kGap = 8;
@@ -301,4 +301,4 @@ TEST(AttentionDecodeValues, are_right_in_whatever_order_threads_run) {
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::attention_decode_values_test

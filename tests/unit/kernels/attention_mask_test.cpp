@@ -11,7 +11,7 @@
 #include "tests/temporary_folder.hpp"
 #include "tests/unit/kernels/built_in_op.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::attention_mask_test {
 namespace {
 
 using ::testing::StartsWith;
@@ -51,4 +51,4 @@ TEST(AttentionMask, with_one_key_less_shows_on_planted_scores_alone) {
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::attention_mask_test

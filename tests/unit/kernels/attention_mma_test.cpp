@@ -16,7 +16,7 @@
 
 #include "tests/unit/emulator/emulated.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::attention_mma_test {
 namespace {
 
 constexpr long long kHead = 24, kHeadV = 40;
@@ -285,4 +285,4 @@ TEST(AttentionMma, is_right_in_whatever_order_threads_run) {
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::attention_mma_test

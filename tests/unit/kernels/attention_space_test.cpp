@@ -18,7 +18,7 @@
 #include "tuner/compile/nvrtc_search.hpp"
 #include "tuner/compile/source.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::attention_space_test {
 namespace {
 
 using ::testing::IsSupersetOf;
@@ -230,4 +230,4 @@ TEST(AttentionSpace, of_gradients_compiles_without_serialized_products) {
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::attention_space_test

@@ -8,7 +8,7 @@
 #include "cache/base/error.hpp"
 #include "tests/unit/kernels/built_in_op.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::attention_test {
 namespace {
 
 BuiltInOp& attention() {
@@ -69,4 +69,4 @@ TEST(AttentionDomain, is_whole_groups_of_heads_and_rows_in_eights_up_to_256) {
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::attention_test

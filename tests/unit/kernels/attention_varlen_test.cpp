@@ -14,7 +14,7 @@
 #include "tests/unit/emulator/emulated.hpp"
 #include "tests/unit/kernels/built_in_op.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::attention_varlen_test {
 namespace {
 
 TEST(AttentionVarlen, is_right_for_sequences_of_all_lengths) {
@@ -139,4 +139,4 @@ TEST(AttentionVarlen, of_a_sequence_is_the_same_whatever_its_neighbours_hold) {
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::attention_varlen_test

@@ -4,7 +4,7 @@
 
 #include "tests/unit/kernels/elementwise.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::bias_act_dropout_bwd_test {
 namespace {
 
 BuiltInOp& op() {
@@ -50,4 +50,4 @@ TEST(BiasActDropoutBwd, may_write_over_the_gradient_that_it_reads) {
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::bias_act_dropout_bwd_test

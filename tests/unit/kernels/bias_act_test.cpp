@@ -4,7 +4,7 @@
 
 #include "tests/unit/kernels/elementwise.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::bias_act_test {
 namespace {
 
 class BiasAct : public ::testing::TestWithParam<const char*> {
@@ -98,4 +98,4 @@ INSTANTIATE_TEST_SUITE_P(Ops, BiasAct, ::testing::Values("bias_act", "bias_act_d
                          [](const auto& name) { return std::string(name.param); });
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::bias_act_test

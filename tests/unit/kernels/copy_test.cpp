@@ -9,7 +9,7 @@
 #include "tests/unit/kernels/built_in_op.hpp"
 #include "tuner/definition/shapes.hpp"
 
-namespace tilewright {
+namespace tilewright::copy_test {
 namespace {
 
 TEST(Copy, sums_every_element_of_its_inputs_whatever_the_length) {
@@ -79,4 +79,4 @@ TEST(Fma, is_far_from_being_bound_by_memory) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::copy_test

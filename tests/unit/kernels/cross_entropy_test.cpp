@@ -8,7 +8,7 @@
 #include "tests/unit/kernels/elementwise.hpp"
 
 /// The op `cross_entropy`.
-namespace tilewright::test {
+namespace tilewright::test::cross_entropy_test {
 namespace {
 
 BuiltInOp& op() {
@@ -95,4 +95,4 @@ INSTANTIATE_TEST_SUITE_P(Dtypes, CrossEntropy, ::testing::ValuesIn(kDtypes),
                          [](const auto& dtype) { return std::string(dtype.param); });
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::cross_entropy_test

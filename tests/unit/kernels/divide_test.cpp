@@ -9,7 +9,7 @@
 #include "cache/model/formula/formula.hpp"
 #include "tests/unit/emulator/emulated.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::divide_test {
 namespace {
 
 constexpr std::uint32_t kMost = 0x7fffffff;
@@ -70,4 +70,4 @@ template <class Config> __global__ void kernel(const unsigned* i, const unsigned
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::divide_test

@@ -8,7 +8,7 @@
 #include "tests/unit/emulator/emulated.hpp"
 #include "tests/unit/kernels/elementwise.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::dropout_test {
 namespace {
 
 TEST(Philox, gives_the_known_answers_of_random123) {
@@ -134,4 +134,4 @@ TEST(DropoutOp, may_write_over_its_input) {
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::dropout_test

@@ -12,7 +12,7 @@
 #include "tuner/compile/source.hpp"
 #include "tuner/definition/shapes.hpp"
 
-namespace tilewright {
+namespace tilewright::elementwise_space_test {
 namespace {
 
 class ElementwiseSpace : public ::testing::TestWithParam<const char*> {
@@ -83,4 +83,4 @@ INSTANTIATE_TEST_SUITE_P(Ops, ElementwiseSpace,
                          [](const auto& name) { return std::string(name.param); });
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::elementwise_space_test

@@ -4,7 +4,7 @@
 #include "tests/unit/kernels/elementwise.hpp"
 
 /// The ops `embedding` and `embedding_bwd`.
-namespace tilewright::test {
+namespace tilewright::test::embedding_test {
 namespace {
 
 BuiltInOp& embedding() {
@@ -65,4 +65,4 @@ INSTANTIATE_TEST_SUITE_P(Dtypes, Embedding, ::testing::ValuesIn(kDtypes),
                          [](const auto& dtype) { return std::string(dtype.param); });
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::embedding_test

@@ -14,7 +14,7 @@
 
 /// docs/examples: l2norm, a user's row op, on all skeletons; center, of two kernels with a tensor map, a cluster and a
 /// counter (tests/gpu runs it).
-namespace tilewright {
+namespace tilewright::example_op_test {
 namespace {
 
 TEST(ExampleOp, l2norm_is_right_by_every_skeleton) {
@@ -85,4 +85,4 @@ TEST(ExampleOp, center_compiles_for_hopper_without_spills) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::example_op_test

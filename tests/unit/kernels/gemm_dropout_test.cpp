@@ -8,7 +8,7 @@
 #include "tests/unit/kernels/op_values.hpp"
 
 /// The op `gemm_dropout`.
-namespace tilewright::test {
+namespace tilewright::test::gemm_dropout_test {
 namespace {
 
 BuiltInOp& gemm_dropout() {
@@ -130,4 +130,4 @@ __global__ void kernel(float p, unsigned long long seed, unsigned long long offs
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::gemm_dropout_test

@@ -8,7 +8,7 @@
 #include "tests/unit/kernels/op_values.hpp"
 
 /// The op `gemm_gated`.
-namespace tilewright::test {
+namespace tilewright::test::gemm_gated_test {
 namespace {
 
 BuiltInOp& gemm_gated() {
@@ -164,4 +164,4 @@ __global__ void kernel(unsigned* times, unsigned* parts, long long m) {{
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::gemm_gated_test

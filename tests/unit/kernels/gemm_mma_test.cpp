@@ -2,7 +2,7 @@
 // gemm by mma.sync: fragments of all layouts and types, edges, parts of k.
 #include "tests/unit/kernels/gemm.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::gemm_mma_test {
 namespace {
 
 /// A dtype with the math that tensor cores use for it, and the copies and the block of k of its smallest config.
@@ -101,4 +101,4 @@ TEST(GemmMma, serves_c_and_bias_at_any_address) {
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::gemm_mma_test

@@ -8,7 +8,7 @@
 #include "tests/unit/kernels/elementwise.hpp"
 
 /// The ops `gemm_add_rmsnorm` and `gemm_add_layernorm`.
-namespace tilewright::test {
+namespace tilewright::test::gemm_norm_test {
 namespace {
 
 class GemmNorm : public ::testing::TestWithParam<const char*> {
@@ -82,4 +82,4 @@ INSTANTIATE_TEST_SUITE_P(Ops, GemmNorm, ::testing::Values("gemm_add_rmsnorm", "g
                          [](const auto& op) { return std::string(op.param); });
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::gemm_norm_test

@@ -11,7 +11,7 @@
 #include "tests/unit/emulator/emulated.hpp"
 #include "tests/unit/kernels/gemm.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::gemm_pad_test {
 namespace {
 
 std::size_t round_up(std::size_t value, std::size_t multiple) { return (value + multiple - 1) / multiple * multiple; }
@@ -117,4 +117,4 @@ TEST(GemmPad, leaves_out_an_operand_whose_rows_are_whole_vectors) {
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::gemm_pad_test

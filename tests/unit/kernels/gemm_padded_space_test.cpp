@@ -17,7 +17,7 @@
 #include "tuner/compile/nvrtc_search.hpp"
 #include "tuner/compile/source.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::gemm_padded_space_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -160,4 +160,4 @@ TEST(GemmPadded, compiles_without_spills) {
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::gemm_padded_space_test

@@ -8,7 +8,7 @@
 
 #include "tests/unit/emulator/emulated.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::gemm_raster_test {
 namespace {
 
 using Tile = std::pair<unsigned, unsigned>;
@@ -47,4 +47,4 @@ TEST(GemmRaster, comes_by_every_tile_once) {
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::gemm_raster_test

@@ -2,7 +2,7 @@
 // gemm without tensor cores, and the shared epilogue.
 #include "tests/unit/kernels/gemm.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::gemm_simt_test {
 namespace {
 
 constexpr const char* kBase = "simt{block_m=64,block_n=64,block_k=16,split_k=1}";
@@ -73,4 +73,4 @@ TEST(GemmSimt, counts_for_tf32_too_as_the_base) {
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::gemm_simt_test

@@ -12,7 +12,7 @@
 #include "tests/unit/emulator/emulated.hpp"
 #include "tests/unit/kernels/gemm.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::gemm_skinny_test {
 namespace {
 
 /// A dtype with its math.
@@ -194,4 +194,4 @@ TEST(GemmSkinny, keeps_nan_and_infinity_to_their_rows_and_columns) {
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::gemm_skinny_test

@@ -11,7 +11,7 @@
 
 #include "tests/unit/emulator/emulated.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::gemm_store_test {
 namespace {
 
 /// A kernel that stores each tile filled with its number, from 1. `columns`: a tile's columns.
@@ -73,4 +73,4 @@ TEST(GemmStore, leaves_a_buffer_alone_until_it_has_been_read_whatever_the_number
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::gemm_store_test

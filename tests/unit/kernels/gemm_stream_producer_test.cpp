@@ -11,7 +11,7 @@
 
 #include "tests/unit/emulator/emulated.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::gemm_stream_producer_test {
 namespace {
 
 struct Layout {
@@ -136,4 +136,4 @@ TEST(GemmStreamProducer, fills_stages_in_order_in_every_block_of_a_cluster) {
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::gemm_stream_producer_test

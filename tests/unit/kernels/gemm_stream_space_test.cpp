@@ -17,7 +17,7 @@
 #include "tuner/compile/nvrtc_search.hpp"
 #include "tuner/compile/source.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::gemm_stream_space_test {
 namespace {
 
 std::vector<Candidate> all_of(const std::string& implementation, const Product& product) {
@@ -117,4 +117,4 @@ TEST(GemmStreamSpace, compiles_and_multiplies_without_waits_in_between) {
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::gemm_stream_space_test

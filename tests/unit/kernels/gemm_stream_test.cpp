@@ -16,7 +16,7 @@
 
 #include "tests/unit/emulator/emulated.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::gemm_stream_test {
 namespace {
 
 std::string config(int block_m, int block_n, int swap, int stream, const std::string& more) {
@@ -277,4 +277,4 @@ TEST(GemmStream, adds_up_the_parts_of_a_cluster_and_stores_each_element_once) {
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::gemm_stream_test

@@ -8,7 +8,7 @@
 #include "tests/unit/emulator/emulated.hpp"
 #include "tests/unit/kernels/gemm.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::gemm_values_test {
 namespace {
 
 constexpr long long kRows = 20, kColumns = 70, kDepth = 75;
@@ -108,4 +108,4 @@ INSTANTIATE_TEST_SUITE_P(Kernels, GemmValues, ::testing::Values(&simt, &mma),
                          [](const auto& kernel) { return kernel.index == 0 ? "simt" : "mma"; });
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::gemm_values_test

@@ -7,7 +7,7 @@
 
 #include "tests/unit/kernels/op_values.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::gradients_test {
 namespace {
 
 /// A forward op and its backward op. The keys hold the shapes.
@@ -207,4 +207,4 @@ TEST(Gradients, of_an_embedding_are_its_slopes_with_repeated_and_unknown_rows) {
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::gradients_test

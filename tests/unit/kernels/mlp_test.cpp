@@ -4,7 +4,7 @@
 #include "tests/unit/kernels/elementwise.hpp"
 
 /// The op `mlp`.
-namespace tilewright::test {
+namespace tilewright::test::mlp_test {
 namespace {
 
 BuiltInOp& mlp() {
@@ -108,4 +108,4 @@ INSTANTIATE_TEST_SUITE_P(Gated, Mlp, ::testing::Values("no", "yes"),
                          [](const auto& gated) { return std::string(gated.param); });
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::mlp_test

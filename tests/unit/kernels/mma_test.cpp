@@ -9,7 +9,7 @@
 #include "tests/unit/kernels/built_in_op.hpp"
 #include "tuner/definition/shapes.hpp"
 
-namespace tilewright {
+namespace tilewright::mma_test {
 namespace {
 
 constexpr const char* kTypes[] = {"bf16", "f16", "f32"};
@@ -56,4 +56,4 @@ TEST(Mma, is_far_from_being_bound_by_memory) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::mma_test

@@ -6,7 +6,7 @@
 
 #include "tests/unit/kernels/elementwise.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::norm_bwd_test {
 namespace {
 
 class NormBackward : public ::testing::TestWithParam<std::tuple<const char*, const char*>> {
@@ -78,4 +78,4 @@ INSTANTIATE_TEST_SUITE_P(Ops, NormBackward,
                          });
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::norm_bwd_test

@@ -12,7 +12,7 @@
 #include "tests/unit/kernels/built_in_op.hpp"
 
 /// The norms, which are variants of device/row/norm.cuh, over the skeletons of device/row.
-namespace tilewright {
+namespace tilewright::norm_test {
 namespace {
 
 BuiltInOp& op(const std::string& name) {
@@ -206,4 +206,4 @@ TEST(NormWidths, of_a_kernel_for_any_are_right_from_the_narrowest_to_the_widest_
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::norm_test

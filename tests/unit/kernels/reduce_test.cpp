@@ -8,7 +8,7 @@
 
 #include "tests/unit/emulator/emulated.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::reduce_test {
 namespace {
 
 TEST(Reduce, gives_every_lane_of_a_group_the_groups_result) {
@@ -33,4 +33,4 @@ template <class Config> __global__ void kernel(const float* x, float* max8, doub
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::reduce_test

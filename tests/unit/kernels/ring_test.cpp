@@ -7,7 +7,7 @@
 
 #include "tests/unit/emulator/emulated.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::ring_test {
 namespace {
 
 constexpr std::size_t kFewest = 2;
@@ -53,4 +53,4 @@ template <class Config> __global__ void kernel(u32* out, u32 turns) {
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::ring_test

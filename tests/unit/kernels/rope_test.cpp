@@ -7,7 +7,7 @@
 #include "tests/unit/kernels/op_values.hpp"
 
 /// The op `rope`.
-namespace tilewright::test {
+namespace tilewright::test::rope_test {
 namespace {
 
 BuiltInOp& rope() {
@@ -76,4 +76,4 @@ TEST(RopeReference, turns_pairs_by_the_angle_of_their_position) {
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::rope_test

@@ -4,7 +4,7 @@
 
 #include "tests/unit/kernels/elementwise.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::softmax_bwd_test {
 namespace {
 
 BuiltInOp& softmax_bwd() {
@@ -63,4 +63,4 @@ TEST(SoftmaxBwd, may_write_over_the_gradient_that_it_reads) {
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::softmax_bwd_test

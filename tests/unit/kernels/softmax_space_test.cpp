@@ -12,7 +12,7 @@
 #include "tuner/compile/source.hpp"
 #include "tuner/definition/shapes.hpp"
 
-namespace tilewright {
+namespace tilewright::softmax_space_test {
 namespace {
 
 const OpDefinition& softmax() {
@@ -103,4 +103,4 @@ TEST_F(SoftmaxLegality, what_a_static_assert_forbids_a_constraint_forbids_too) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::softmax_space_test

@@ -7,7 +7,7 @@
 
 #include "tests/unit/kernels/built_in_op.hpp"
 
-namespace tilewright {
+namespace tilewright::softmax_test {
 namespace {
 
 BuiltInOp& softmax() {
@@ -108,4 +108,4 @@ INSTANTIATE_TEST_SUITE_P(Dtypes, Softmax, ::testing::Values("f32", "f16", "bf16"
                          [](const auto& name) { return std::string(name.param); });
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::softmax_test

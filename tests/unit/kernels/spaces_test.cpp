@@ -24,7 +24,7 @@
 
 /// The spaces of all ops of the kernels folder: their sizes, and that legal configs compile. Compiles a sample
 /// (`sample` below); with TILEWRIGHT_COMPILE_ALL=1, all configs.
-namespace tilewright {
+namespace tilewright::spaces_test {
 namespace {
 
 /// The op's own grid for all dtypes, and the first and the last value of each attribute. With `odd_too`, each problem
@@ -188,4 +188,4 @@ INSTANTIATE_TEST_SUITE_P(Ops, Spaces, ::testing::ValuesIn(Catalogue({}, test_ker
                          [](const auto& op) { return op.param; });
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::spaces_test

@@ -10,7 +10,7 @@
 
 #include "tests/unit/emulator/emulated.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::span_test {
 namespace {
 
 // Copies one row by y's vectors and by edges; counts each element's writes, and notes the extent of vector reads of x.
@@ -102,4 +102,4 @@ template <class Config> __global__ void kernel(const float* x, long long* out) {
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::span_test

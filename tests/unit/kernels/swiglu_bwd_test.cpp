@@ -4,7 +4,7 @@
 
 #include "tests/unit/kernels/elementwise.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::swiglu_bwd_test {
 namespace {
 
 BuiltInOp& swiglu_bwd() {
@@ -65,4 +65,4 @@ INSTANTIATE_TEST_SUITE_P(Dtypes, SwigluBwd, ::testing::ValuesIn(kDtypes),
                          [](const auto& dtype) { return std::string(dtype.param); });
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::swiglu_bwd_test

@@ -3,7 +3,7 @@
 
 #include "tests/unit/kernels/elementwise.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::swiglu_test {
 namespace {
 
 BuiltInOp& swiglu() {
@@ -77,4 +77,4 @@ INSTANTIATE_TEST_SUITE_P(Dtypes, Swiglu, ::testing::ValuesIn(kDtypes),
                          [](const auto& name) { return std::string(name.param); });
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::swiglu_test

@@ -14,7 +14,7 @@
 
 #include "tests/unit/emulator/emulated.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::unknown_index_test {
 namespace {
 
 constexpr float kUntouched = -77.0f;
@@ -206,4 +206,4 @@ INSTANTIATE_TEST_SUITE_P(Ways, RopePositions, ::testing::Values("vectors", "pair
                          [](const auto& way) { return std::string(way.param); });
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::unknown_index_test

@@ -7,7 +7,7 @@
 #include "tuner/compile/nvrtc_library.hpp"
 #include "tuner/compile/nvrtc_search.hpp"
 
-namespace tilewright {
+namespace tilewright::utility_test {
 namespace {
 
 TEST(Utility, compiles_for_gpus) {
@@ -30,4 +30,4 @@ TEST(Utility, compiles_for_gpus) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::utility_test

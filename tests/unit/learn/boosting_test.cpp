@@ -9,7 +9,7 @@
 #include <functional>
 #include <initializer_list>
 
-namespace tilewright {
+namespace tilewright::boosting_test {
 namespace {
 
 using ::testing::Each;
@@ -241,4 +241,4 @@ TEST(Boosting, of_great_targets_is_as_right_as_of_small_ones) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::boosting_test

@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-namespace tilewright {
+namespace tilewright::drawn_shapes_test {
 namespace {
 
 const std::vector<ShapeDims> kTuned{{16, 1024}, {4096, 65536}};
@@ -60,4 +60,4 @@ TEST(DrawnShapes, have_every_alignment_of_one_length_beside_every_one_of_another
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::drawn_shapes_test

@@ -8,11 +8,11 @@
 #include "cache/predict/nearest.hpp"
 #include "tuner/learn/drawn_shapes.hpp"
 
-namespace tilewright::test {
+namespace tilewright::test::folds_test {
 namespace {
 
-using testing::Each;
-using testing::SizeIs;
+using ::testing::Each;
+using ::testing::SizeIs;
 
 Folds::LeavesOut itself(const ShapeDims& shape) {
   return [shape](const ShapeDims& other) { return other == shape; };
@@ -72,4 +72,4 @@ TEST(Folds, count_only_what_is_tuned) {
 }
 
 }  // namespace
-}  // namespace tilewright::test
+}  // namespace tilewright::test::folds_test

@@ -12,7 +12,7 @@
 #include "cache/predict/losses.hpp"
 #include "tests/launch/sample_cache.hpp"
 
-namespace tilewright {
+namespace tilewright::learn_test {
 namespace {
 
 using namespace tilewright::testing;
@@ -315,4 +315,4 @@ TEST_F(Learn, of_a_cache_is_of_all_its_shapes) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::learn_test

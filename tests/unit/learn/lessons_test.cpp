@@ -9,7 +9,7 @@
 #include "tests/launch/sample_cache.hpp"
 #include "tuner/learn/learn.hpp"
 
-namespace tilewright {
+namespace tilewright::lessons_test {
 namespace {
 
 using namespace tilewright::testing;
@@ -112,4 +112,4 @@ TEST_F(Lessons, make_a_model_of_an_op_that_was_tuned_at_too_few_shapes_and_serve
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::lessons_test

@@ -7,7 +7,7 @@
 
 #include "tests/unit/learn/regret_fixture.hpp"
 
-namespace tilewright {
+namespace tilewright::regret_learned_test {
 namespace {
 
 using namespace tilewright::testing;
@@ -187,4 +187,4 @@ TEST_F(LearnedRegretTest, only_those_serve_that_are_left) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::regret_learned_test

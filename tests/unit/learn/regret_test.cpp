@@ -6,7 +6,7 @@
 
 #include "tests/unit/learn/regret_fixture.hpp"
 
-namespace tilewright {
+namespace tilewright::regret_test {
 namespace {
 
 using namespace tilewright::testing;
@@ -142,4 +142,4 @@ TEST_F(RegretTest, what_cannot_be_read_is_an_error_and_no_loss) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::regret_test

@@ -13,7 +13,7 @@
 #include "tests/launch/sample_cache.hpp"
 #include "tests/unit/predict/hand_made_model.hpp"
 
-namespace tilewright {
+namespace tilewright::spares_test {
 namespace {
 
 using namespace tilewright::testing;
@@ -298,4 +298,4 @@ TEST_F(SparesTest, are_also_for_shapes_at_which_the_base_alone_is_expected_to_be
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::spares_test

@@ -6,7 +6,7 @@
 
 #include "tests/launch/sample_cache.hpp"
 
-namespace tilewright {
+namespace tilewright::spec_summaries_test {
 namespace {
 
 using namespace tilewright::testing;
@@ -61,4 +61,4 @@ TEST_F(KnownSpecs, come_with_all_their_tuned_shapes) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::spec_summaries_test

@@ -8,7 +8,7 @@
 #include "tests/launch/sample_cache.hpp"
 #include "tuner/learn/learn.hpp"
 
-namespace tilewright {
+namespace tilewright::training_set_test {
 namespace {
 
 using namespace tilewright::testing;
@@ -95,4 +95,4 @@ TEST_F(LessonsTest, of_too_little_are_none) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::training_set_test

@@ -19,7 +19,7 @@
 #include "tuner/learn/regret.hpp"
 #include "tuner/search/recording_file.hpp"
 
-namespace tilewright::testing {
+namespace tilewright::testing::untuned_test {
 namespace {
 
 constexpr std::size_t kGrid = 12;
@@ -171,4 +171,4 @@ TEST(Untuned, gemm_among_many_shapes_loses_no_more_than_it_did) {
 }
 
 }  // namespace
-}  // namespace tilewright::testing
+}  // namespace tilewright::testing::untuned_test

@@ -7,7 +7,7 @@
 #include "cache/base/error.hpp"
 #include "tests/unit/model/cache_helpers.hpp"
 
-namespace tilewright {
+namespace tilewright::config_test {
 namespace {
 
 using test::error_of;
@@ -66,4 +66,4 @@ TEST(Config, holds_every_number_of_64_bits) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::config_test

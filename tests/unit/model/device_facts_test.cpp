@@ -9,7 +9,7 @@
 #include "cache/base/error.hpp"
 #include "tests/unit/model/cache_helpers.hpp"
 
-namespace tilewright {
+namespace tilewright::device_facts_test {
 namespace {
 
 using test::error_of;
@@ -143,4 +143,4 @@ TEST(DeviceFacts, json_without_a_fact_or_with_another_is_refused) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::device_facts_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tilewright {
+namespace tilewright::device_name_test {
 namespace {
 
 TEST(DeviceName, of_a_gpu_has_its_number) {
@@ -19,4 +19,4 @@ TEST(DeviceName, of_no_gpu_is_told_apart) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::device_name_test

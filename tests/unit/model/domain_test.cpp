@@ -9,7 +9,7 @@
 #include "cache/base/error.hpp"
 #include "tests/unit/model/cache_helpers.hpp"
 
-namespace tilewright {
+namespace tilewright::domain_test {
 namespace {
 
 using test::error_of;
@@ -89,4 +89,4 @@ TEST(Domain, an_empty_domain_is_found_out) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::domain_test

@@ -11,7 +11,7 @@
 #include "cache/base/error.hpp"
 #include "tests/unit/model/cache_helpers.hpp"
 
-namespace tilewright {
+namespace tilewright::interface_test {
 namespace {
 
 using nlohmann::json;
@@ -142,4 +142,4 @@ TEST(Interface, an_argument_without_a_type_has_the_ops_dtype) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::interface_test

@@ -7,7 +7,7 @@
 #include "cache/base/error.hpp"
 #include "tests/unit/model/cache_helpers.hpp"
 
-namespace tilewright {
+namespace tilewright::key_reader_test {
 namespace {
 
 using test::error_of;
@@ -66,4 +66,4 @@ TEST(KeyReader, tells_the_column_of_each_mistake) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::key_reader_test

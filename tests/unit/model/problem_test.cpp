@@ -12,7 +12,7 @@
 #include "cache/model/bucket.hpp"
 #include "tests/unit/model/cache_helpers.hpp"
 
-namespace tilewright {
+namespace tilewright::problem_test {
 namespace {
 
 using test::error_of;
@@ -188,4 +188,4 @@ TEST(Problem, its_scope_knows_dims_dtype_and_attributes) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::problem_test

@@ -10,7 +10,7 @@
 #include "cache/base/error.hpp"
 #include "tests/unit/model/cache_helpers.hpp"
 
-namespace tilewright {
+namespace tilewright::recipe_test {
 namespace {
 
 using nlohmann::json;
@@ -165,4 +165,4 @@ TEST(Recipe, damaged_json_is_refused_with_the_place) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::recipe_test

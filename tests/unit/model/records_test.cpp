@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tilewright {
+namespace tilewright::records_test {
 namespace {
 
 TEST(Records, every_status_mode_and_role_is_found_again_by_its_name) {
@@ -70,4 +70,4 @@ TEST(Records, a_ceiling_is_the_faster_of_what_was_measured) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::records_test

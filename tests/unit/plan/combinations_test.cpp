@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tilewright {
+namespace tilewright::combinations_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -69,4 +69,4 @@ TEST_F(Combinations, of_nothing_seen_are_none) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::combinations_test

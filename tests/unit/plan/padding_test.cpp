@@ -8,7 +8,7 @@
 
 #include "tests/unit/model/cache_helpers.hpp"
 
-namespace tilewright {
+namespace tilewright::padding_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -63,4 +63,4 @@ TEST(Padding, is_a_logarithm_at_any_shape_of_the_spec_and_none_where_it_has_no_v
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::padding_test

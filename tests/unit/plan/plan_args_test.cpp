@@ -5,7 +5,7 @@
 #include "cache/plan/plan.hpp"
 #include "tests/unit/model/cache_helpers.hpp"
 
-namespace tilewright {
+namespace tilewright::plan_args_test {
 namespace {
 
 using test::error_of;
@@ -176,4 +176,4 @@ TEST(PlanArgs, an_alignment_that_is_not_a_power_of_two_is_a_mistake_of_the_defin
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::plan_args_test

@@ -6,7 +6,7 @@
 #include "cache/plan/plan.hpp"
 #include "tests/unit/model/cache_helpers.hpp"
 
-namespace tilewright {
+namespace tilewright::plan_geometry_test {
 namespace {
 
 using test::formula;
@@ -179,4 +179,4 @@ TEST(PlanGeometry, missing_and_surplus_formulas_are_mistakes_of_the_definition) 
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::plan_geometry_test

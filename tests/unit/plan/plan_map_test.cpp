@@ -6,7 +6,7 @@
 
 #include "tests/unit/model/cache_helpers.hpp"
 
-namespace tilewright {
+namespace tilewright::plan_map_test {
 namespace {
 
 using test::error_of;
@@ -215,4 +215,4 @@ TEST(PlanMap, counts_that_do_not_fit_are_mistakes_of_the_definition) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::plan_map_test

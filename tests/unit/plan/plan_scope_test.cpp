@@ -6,7 +6,7 @@
 
 #include "tests/unit/model/cache_helpers.hpp"
 
-namespace tilewright {
+namespace tilewright::plan_scope_test {
 namespace {
 
 using ::testing::Contains;
@@ -71,4 +71,4 @@ TEST(PlanScope, values_are_told_in_the_formulas_order) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::plan_scope_test

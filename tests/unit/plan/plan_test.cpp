@@ -9,7 +9,7 @@
 
 #include "tests/unit/model/cache_helpers.hpp"
 
-namespace tilewright {
+namespace tilewright::plan_test {
 namespace {
 
 using test::error_of;
@@ -339,4 +339,4 @@ TEST(Plan, a_stored_recipe_plans_as_the_one_that_was_written) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::plan_test

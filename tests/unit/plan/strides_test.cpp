@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-namespace tilewright {
+namespace tilewright::strides_test {
 namespace {
 
 constexpr std::int64_t kRow = 64;
@@ -58,4 +58,4 @@ TEST(Strides, beyond_all_numbers_are_no_overflow) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::strides_test

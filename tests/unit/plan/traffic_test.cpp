@@ -5,7 +5,7 @@
 
 #include <array>
 
-namespace tilewright {
+namespace tilewright::traffic_test {
 namespace {
 
 Argument tensor(const char* name, ArgRole role, std::initializer_list<const char*> shape) {
@@ -70,4 +70,4 @@ TEST(NearestReads, of_what_only_reads_is_the_most_and_of_what_only_writes_the_le
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::traffic_test

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <functional>
 
-namespace tilewright {
+namespace tilewright::expected_time_test {
 namespace {
 
 constexpr double kLaunch = 1000;
@@ -75,4 +75,4 @@ TEST(ExpectedTime, is_a_launch_where_all_are) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::expected_time_test

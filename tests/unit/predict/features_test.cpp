@@ -9,7 +9,7 @@
 #include "cache/base/error.hpp"
 #include "tests/unit/model/cache_helpers.hpp"
 
-namespace tilewright {
+namespace tilewright::features_test {
 namespace {
 
 using test::formula;
@@ -268,4 +268,4 @@ TEST_F(Features, are_finite_at_the_smallest_and_at_great_shapes) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::features_test

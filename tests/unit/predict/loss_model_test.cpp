@@ -15,7 +15,7 @@
 #include "tests/unit/model/cache_helpers.hpp"
 #include "tests/unit/predict/hand_made_model.hpp"
 
-namespace tilewright {
+namespace tilewright::loss_model_test {
 namespace {
 
 using nlohmann::json;
@@ -256,4 +256,4 @@ TEST(LossModel, of_another_kind_is_refused) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::loss_model_test

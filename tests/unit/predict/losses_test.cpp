@@ -9,7 +9,7 @@
 
 #include "tests/unit/predict/known_shapes.hpp"
 
-namespace tilewright {
+namespace tilewright::losses_test {
 namespace {
 
 using test::by_blocks;
@@ -89,4 +89,4 @@ TEST(Losses, what_padding_costs_is_learned) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::losses_test

@@ -11,7 +11,7 @@
 #include "cache/serve/winner_source.hpp"
 #include "tests/unit/predict/known_shapes.hpp"
 
-namespace tilewright {
+namespace tilewright::nearest_test {
 namespace {
 
 using test::by_blocks;
@@ -212,4 +212,4 @@ TEST(Servers, are_winners_first_and_then_spares_that_failed_nowhere_each_config_
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::nearest_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tilewright::testing {
+namespace tilewright::testing::bound_test {
 namespace {
 
 /// An H200's facts.
@@ -131,4 +131,4 @@ TEST(LikelyResidency, lets_a_persistent_grid_fill_the_device) {
 }
 
 }  // namespace
-}  // namespace tilewright::testing
+}  // namespace tilewright::testing::bound_test

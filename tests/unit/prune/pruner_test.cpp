@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tilewright::testing {
+namespace tilewright::testing::pruner_test {
 namespace {
 
 /// An op whose parameters are the numbers of blocks and threads.
@@ -114,4 +114,4 @@ TEST_F(PrunerTest, does_not_judge_by_spills_since_they_bound_nothing) {
 }
 
 }  // namespace
-}  // namespace tilewright::testing
+}  // namespace tilewright::testing::pruner_test

@@ -17,7 +17,7 @@
 #include "tuner/search/leaders.hpp"
 #include "tuner/search/recording_file.hpp"
 
-namespace tilewright::testing {
+namespace tilewright::testing::recorded_test {
 namespace {
 
 struct Sum {
@@ -148,4 +148,4 @@ TEST(PrunedRecordings, that_are_named_hold_the_same) {
 }
 
 }  // namespace
-}  // namespace tilewright::testing
+}  // namespace tilewright::testing::recorded_test

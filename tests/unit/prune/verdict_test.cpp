@@ -5,7 +5,7 @@
 
 #include <set>
 
-namespace tilewright::testing {
+namespace tilewright::testing::verdict_test {
 namespace {
 
 TEST(Verdict, tells_what_left_a_config_out_by_how_the_reason_begins) {
@@ -24,4 +24,4 @@ TEST(Verdict, has_words_of_its_own_for_each_kind) {
 }
 
 }  // namespace
-}  // namespace tilewright::testing
+}  // namespace tilewright::testing::verdict_test

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/search/landscape.hpp"
 
-namespace tilewright::testing {
+namespace tilewright::testing::exhaustive_test {
 namespace {
 
 TEST(Exhaustive, asks_for_every_candidate_wholly_in_order) {
@@ -70,4 +70,4 @@ TEST(MakeStrategy, knows_every_name_and_suggests_the_nearest) {
 }
 
 }  // namespace
-}  // namespace tilewright::testing
+}  // namespace tilewright::testing::exhaustive_test

@@ -10,7 +10,7 @@
 
 #include "tests/unit/search/landscape.hpp"
 
-namespace tilewright::testing {
+namespace tilewright::testing::large_space_test {
 namespace {
 
 constexpr std::size_t kParameters = 5;
@@ -66,4 +66,4 @@ TEST(LargeSpace, is_searched_by_local_within_two_gibibytes) {
 TEST(LargeSpace, has_a_narrow_valley_that_local_finds_for_nine_of_many_seeds) { EXPECT_GE(found_by_local(10), 9); }
 
 }  // namespace
-}  // namespace tilewright::testing
+}  // namespace tilewright::testing::large_space_test

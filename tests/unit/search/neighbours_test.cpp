@@ -6,7 +6,7 @@
 
 #include "tests/unit/search/landscape.hpp"
 
-namespace tilewright::testing {
+namespace tilewright::testing::neighbours_test {
 namespace {
 
 Problem shape(std::int64_t rows, std::int64_t cols) {
@@ -37,4 +37,4 @@ TEST(Neighbours, keeps_the_nearest_and_never_the_problem_itself) {
 }
 
 }  // namespace
-}  // namespace tilewright::testing
+}  // namespace tilewright::testing::neighbours_test

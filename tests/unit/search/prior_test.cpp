@@ -7,7 +7,7 @@
 
 #include "tests/unit/search/landscape.hpp"
 
-namespace tilewright::testing {
+namespace tilewright::testing::prior_test {
 namespace {
 
 TEST(Prior, expects_what_was_seen_at_a_neighbour_and_more_of_what_is_like_nothing_there) {
@@ -56,4 +56,4 @@ TEST(Prior, draws_of_every_implementation_in_turn_where_nothing_is_known) {
 }
 
 }  // namespace
-}  // namespace tilewright::testing
+}  // namespace tilewright::testing::prior_test

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/search/landscape.hpp"
 
-namespace tilewright::testing {
+namespace tilewright::testing::race_test {
 namespace {
 
 TEST(Race, looks_briefly_at_everything_and_never_longer_at_what_is_far_behind) {
@@ -107,4 +107,4 @@ TEST(Race, needs_nothing_more_when_all_was_told_before) {
 }
 
 }  // namespace
-}  // namespace tilewright::testing
+}  // namespace tilewright::testing::race_test

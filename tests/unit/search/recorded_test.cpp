@@ -16,7 +16,7 @@
 #include "tuner/search/recording_file.hpp"
 #include "tuner/search/replay.hpp"
 
-namespace tilewright::testing {
+namespace tilewright::testing::recorded_test {
 namespace {
 
 const std::filesystem::path kRecorded = TILEWRIGHT_RECORDED;
@@ -114,4 +114,4 @@ TEST(Recorded, what_is_no_packed_cache_is_refused) {
 }
 
 }  // namespace
-}  // namespace tilewright::testing
+}  // namespace tilewright::testing::recorded_test

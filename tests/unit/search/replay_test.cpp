@@ -3,7 +3,7 @@
 
 #include "tests/unit/search/landscape.hpp"
 
-namespace tilewright::testing {
+namespace tilewright::testing::replay_test {
 namespace {
 
 /// Shapes n = 32 … of one op, whose best config changes slowly with n.
@@ -72,4 +72,4 @@ TEST(Replay, is_the_same_every_time) {
 }
 
 }  // namespace
-}  // namespace tilewright::testing
+}  // namespace tilewright::testing::replay_test

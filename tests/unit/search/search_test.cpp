@@ -6,7 +6,7 @@
 #include "tests/unit/search/landscape.hpp"
 #include "tuner/search/leaders.hpp"
 
-namespace tilewright::testing {
+namespace tilewright::testing::search_test {
 namespace {
 
 TEST(Search, tries_no_more_than_its_bound_and_says_what_was_not_reached) {
@@ -116,4 +116,4 @@ TEST(Leaders, are_no_more_than_a_final_holds_of_those_that_could_all_be_the_fast
 }
 
 }  // namespace
-}  // namespace tilewright::testing
+}  // namespace tilewright::testing::search_test

@@ -9,7 +9,7 @@
 #include "tuner/search/prior.hpp"
 #include "tuner/search/surrogate.hpp"
 
-namespace tilewright::testing {
+namespace tilewright::testing::walks_test {
 namespace {
 
 TEST(Local, starts_at_the_winners_of_neighbouring_shapes_and_walks_to_the_best) {
@@ -164,4 +164,4 @@ TEST(Walks, do_not_count_what_was_pruned_as_tried) {
 }
 
 }  // namespace
-}  // namespace tilewright::testing
+}  // namespace tilewright::testing::walks_test

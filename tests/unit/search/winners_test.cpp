@@ -4,7 +4,7 @@
 #include "tuner/measure/measure.hpp"
 #include "tuner/search/winners.hpp"
 
-namespace tilewright {
+namespace tilewright::winners_test {
 namespace {
 
 constexpr double kHalfWidth = 0.5;
@@ -206,4 +206,4 @@ TEST(ChooseWinners, takes_of_the_tied_what_serves_the_nearest_shape_that_any_ser
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::winners_test

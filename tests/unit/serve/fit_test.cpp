@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace tilewright {
+namespace tilewright::fit_test {
 namespace {
 
 TEST(Fit, says_how_well_in_words) {
@@ -36,4 +36,4 @@ TEST(Fit, is_as_good_of_other_versions) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::fit_test

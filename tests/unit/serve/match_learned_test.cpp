@@ -10,12 +10,12 @@
 #include "tests/unit/serve/match.hpp"
 #include "tests/unit/store/learned_fixture.hpp"
 
-namespace tilewright {
+namespace tilewright::match_learned_test {
 namespace {
 
 using namespace store_tests;
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 class MatchLearned : public testing::Test {
  protected:
@@ -349,4 +349,4 @@ TEST_F(MatchLearned, without_winners_nobody_serves) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::match_learned_test

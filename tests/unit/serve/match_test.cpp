@@ -8,7 +8,7 @@
 #include "tests/unit/serve/match.hpp"
 #include "tests/unit/store/fixture.hpp"
 
-namespace tilewright {
+namespace tilewright::match_test {
 namespace {
 
 using namespace store_tests;
@@ -242,4 +242,4 @@ TEST_F(MatchTest, the_cold_winner_goes_before_hot_and_events) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::match_test

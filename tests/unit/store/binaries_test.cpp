@@ -8,7 +8,7 @@
 #include "cache/base/content_hash.hpp"
 #include "cache/store/codecs.hpp"
 
-namespace tilewright {
+namespace tilewright::binaries_test {
 namespace {
 
 std::vector<std::byte> sample(std::size_t size) {
@@ -114,4 +114,4 @@ TEST(Binaries, a_cut_frame_a_wrong_size_and_a_wrong_hash_are_refused_by_name) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::binaries_test

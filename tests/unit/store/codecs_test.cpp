@@ -7,7 +7,7 @@
 
 #include "tests/unit/store/fixture.hpp"
 
-namespace tilewright {
+namespace tilewright::codecs_test {
 namespace {
 
 using namespace store_tests;
@@ -77,4 +77,4 @@ TEST(Codecs, unknown_words_of_a_row_are_refused_by_name) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::codecs_test

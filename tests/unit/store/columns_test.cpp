@@ -17,11 +17,11 @@
 #include "tests/unit/store/import_fixture.hpp"
 #include "tests/unit/store/learned_fixture.hpp"
 
-namespace tilewright {
+namespace tilewright::columns_test {
 namespace {
 
 using namespace store_tests;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class Columns : public testing::Test {
  protected:
@@ -193,4 +193,4 @@ TEST_F(Columns, of_an_older_schema_are_folded) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::columns_test

@@ -9,7 +9,7 @@
 
 #include "tests/unit/store/fixture.hpp"
 
-namespace tilewright {
+namespace tilewright::concurrency_test {
 namespace {
 
 using namespace store_tests;
@@ -136,4 +136,4 @@ TEST(Concurrency, a_store_may_be_handed_from_thread_to_thread) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::concurrency_test

@@ -19,7 +19,7 @@
 #include "tests/unit/store/import_fixture.hpp"
 #include "tests/unit/store/learned_fixture.hpp"
 
-namespace tilewright {
+namespace tilewright::damage_test {
 namespace {
 
 using namespace store_tests;
@@ -183,4 +183,4 @@ TEST_F(DamagedRows, whose_pages_are_lost_swapped_or_cut_off_launch_nothing_else)
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::damage_test

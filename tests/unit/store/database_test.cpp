@@ -9,13 +9,13 @@
 
 #include "tests/unit/store/fixture.hpp"
 
-namespace tilewright {
+namespace tilewright::database_test {
 namespace {
 
 namespace fs = std::filesystem;
 using namespace store_tests;
-using testing::HasSubstr;
-using testing::UnorderedElementsAre;
+using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
 
 constexpr StoreOptions kRead{StoreAccess::read, std::chrono::milliseconds(200)};
 constexpr StoreOptions kWrite{StoreAccess::write, std::chrono::milliseconds(200)};
@@ -300,4 +300,4 @@ TEST(Database, an_unfinished_write_is_rolled_back) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::database_test

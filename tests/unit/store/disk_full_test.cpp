@@ -13,11 +13,11 @@
 #include "cache/store/sqlite/faults.hpp"
 #include "tests/unit/store/fixture.hpp"
 
-namespace tilewright {
+namespace tilewright::disk_full_test {
 namespace {
 
 using namespace store_tests;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr int kCannotMount = 77;
 
@@ -127,4 +127,4 @@ TEST(DiskFull, a_new_cache_on_a_full_disk_is_refused_and_can_be_made_later) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::disk_full_test

@@ -13,14 +13,14 @@
 #include "tests/other_program.hpp"
 #include "tests/unit/store/fixture.hpp"
 
-namespace tilewright {
+namespace tilewright::fault_test {
 namespace {
 
 namespace fs = std::filesystem;
 using namespace store_tests;
-using testing::AllOf;
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 StoreOptions quick(StoreAccess access) { return {access, std::chrono::milliseconds(100)}; }
 
@@ -303,4 +303,4 @@ TEST(Fault, a_code_without_a_text_of_its_own_still_says_file_and_act) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::fault_test

@@ -8,7 +8,7 @@
 
 #include "tests/unit/store/fixture.hpp"
 
-namespace tilewright {
+namespace tilewright::first_bytes_test {
 namespace {
 
 using namespace store_tests;
@@ -41,4 +41,4 @@ TEST(FirstBytes, of_an_open_cache_leave_it_its_locks) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::first_bytes_test

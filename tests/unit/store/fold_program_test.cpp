@@ -12,12 +12,12 @@
 #include "cache/store/pack/pack.hpp"
 #include "tests/unit/store/import_fixture.hpp"
 
-namespace tilewright {
+namespace tilewright::fold_program_test {
 namespace {
 
 namespace fs = std::filesystem;
 using namespace store_tests;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class FoldProgram : public testing::Test {
  protected:
@@ -79,4 +79,4 @@ TEST_F(FoldProgram, says_what_to_type_where_the_command_is_wrong) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::fold_program_test

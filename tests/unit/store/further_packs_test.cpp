@@ -22,16 +22,16 @@
 #include "tests/unit/store/import_fixture.hpp"
 #include "tests/unit/store/learned_fixture.hpp"
 
-namespace tilewright {
+namespace tilewright::further_packs_test {
 namespace {
 
 using namespace store_tests;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Pair;
-using testing::SizeIs;
-using testing::StartsWith;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
 namespace fs = std::filesystem;
 
 class FurtherPacks : public testing::Test {
@@ -393,4 +393,4 @@ TEST_F(FurtherPacks, are_not_written_beside_a_pack_that_is_damaged_or_misnamed) 
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::further_packs_test

@@ -15,12 +15,12 @@
 #include "tests/other_program.hpp"
 #include "tests/unit/store/fixture.hpp"
 
-namespace tilewright {
+namespace tilewright::guard_test {
 namespace {
 
 namespace fs = std::filesystem;
 using namespace store_tests;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr const char* kEndless = "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT ";
 
@@ -124,4 +124,4 @@ TEST(Guard, ends_a_question_that_has_no_end) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::guard_test

@@ -8,7 +8,7 @@
 #include "cache/store/import.hpp"
 #include "tests/unit/store/learned_fixture.hpp"
 
-namespace tilewright {
+namespace tilewright::import_marks_test {
 namespace {
 
 using namespace store_tests;
@@ -122,4 +122,4 @@ TEST_F(ImportedMarks, are_not_of_what_failed_where_they_come_from) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::import_marks_test

@@ -9,12 +9,12 @@
 #include "tests/other_program.hpp"
 #include "tests/unit/store/learned_fixture.hpp"
 
-namespace tilewright {
+namespace tilewright::import_models_test {
 namespace {
 
 using namespace store_tests;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 class ImportedModels : public testing::Test {
  protected:
@@ -159,4 +159,4 @@ TEST_F(ImportedModels, leave_what_is_forbidden_with_the_best_alone) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::import_models_test

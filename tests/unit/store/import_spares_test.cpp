@@ -7,7 +7,7 @@
 #include "cache/store/import.hpp"
 #include "tests/unit/store/import_fixture.hpp"
 
-namespace tilewright {
+namespace tilewright::import_spares_test {
 namespace {
 
 using namespace store_tests;
@@ -167,4 +167,4 @@ TEST_F(ImportedSpares, come_to_a_winner_that_is_better_than_theirs) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::import_spares_test

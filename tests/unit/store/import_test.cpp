@@ -10,11 +10,11 @@
 #include "tests/other_program.hpp"
 #include "tests/unit/store/import_fixture.hpp"
 
-namespace tilewright {
+namespace tilewright::import_test {
 namespace {
 
 using namespace store_tests;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST_F(ImportedWinners, brings_winners_with_trials_rounds_builds_and_binaries) {
   put_best(from, key, evidence(from, onchip_config(4)));
@@ -346,4 +346,4 @@ TEST(StoreBatch, is_rolled_back_unless_committed) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::import_test

@@ -6,7 +6,7 @@
 
 #include "tests/unit/store/fixture.hpp"
 
-namespace tilewright {
+namespace tilewright::job_queue_test {
 namespace {
 
 using namespace store_tests;
@@ -88,4 +88,4 @@ TEST_F(JobQueues, who_only_reads_makes_and_changes_nothing) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::job_queue_test

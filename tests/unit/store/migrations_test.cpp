@@ -15,11 +15,11 @@
 #include "tests/unit/store/fixture.hpp"
 #include "tests/unit/store/learned_fixture.hpp"
 
-namespace tilewright {
+namespace tilewright::migrations_test {
 namespace {
 
 using namespace store_tests;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr std::array kThree{
     Migration{1, "001_first", "CREATE TABLE a (id INTEGER PRIMARY KEY, x TEXT); INSERT INTO a (x) VALUES ('kept');"},
@@ -321,4 +321,4 @@ TEST(Migrations, schema_7_keeps_every_row_of_schema_6_and_gives_spares_models_an
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::migrations_test

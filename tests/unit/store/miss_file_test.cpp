@@ -19,13 +19,13 @@
 #include "cache/base/error.hpp"
 #include "tests/temporary_folder.hpp"
 
-namespace tilewright {
+namespace tilewright::miss_file_test {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 const std::string kDevice = "NVIDIA H200 (sm_90, 132 SMs, 141 GiB, 6144-bit)";
 
@@ -245,4 +245,4 @@ TEST_F(Misses, have_a_place_that_can_be_named_or_switched_off) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::miss_file_test

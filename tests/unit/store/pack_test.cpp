@@ -26,12 +26,12 @@
 #include "tests/unit/store/import_fixture.hpp"
 #include "tests/unit/store/learned_fixture.hpp"
 
-namespace tilewright {
+namespace tilewright::pack_test {
 namespace {
 
 using namespace store_tests;
-using testing::HasSubstr;
-using testing::SizeIs;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
 namespace fs = std::filesystem;
 
 std::vector<OpCounts> fold_pack(Store& to, const fs::path& pack) { return Folding(to).fold(pack); }
@@ -402,4 +402,4 @@ TEST_F(Frames, that_claim_more_than_is_read_packed_are_refused_at_once) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::pack_test

@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-namespace tilewright {
+namespace tilewright::page_order_test {
 namespace {
 
 /// The pages of a table with rows of these sizes in bytes, inserted in this order.
@@ -45,4 +45,4 @@ TEST(PageOrder, fills_pages_that_rows_in_any_order_leave_half_empty) {
 TEST(PageOrder, of_nothing_is_nothing) { EXPECT_TRUE(page_order({}).empty()); }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::page_order_test

@@ -9,7 +9,7 @@
 #include "tests/unit/serve/match.hpp"
 #include "tests/unit/store/fixture.hpp"
 
-namespace tilewright {
+namespace tilewright::performance_test {
 namespace {
 
 using namespace store_tests;
@@ -123,4 +123,4 @@ TEST_F(PerformanceTest, winners_of_one_problem_come_at_once_and_all_of_them_in_l
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::performance_test

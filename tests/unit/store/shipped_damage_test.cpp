@@ -21,7 +21,7 @@
 #include "tests/unit/store/disk.hpp"
 #include "tests/unit/store/fixture.hpp"
 
-namespace tilewright {
+namespace tilewright::shipped_damage_test {
 namespace {
 
 using namespace store_tests;
@@ -217,4 +217,4 @@ TEST_F(DamagedShippedWinners, launch_nothing_that_the_whole_file_does_not) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::shipped_damage_test

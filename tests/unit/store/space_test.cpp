@@ -14,12 +14,12 @@
 
 #include "tests/unit/store/fixture.hpp"
 
-namespace tilewright {
+namespace tilewright::space_test {
 namespace {
 
 using namespace store_tests;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr std::int64_t kLongAgo = 1'700'000'000;
 
@@ -211,4 +211,4 @@ TEST_F(Space, a_full_disk_leaves_the_file_as_it_is) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::space_test

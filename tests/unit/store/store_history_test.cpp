@@ -4,7 +4,7 @@
 #include "cache/store/history.hpp"
 #include "tests/unit/store/fixture.hpp"
 
-namespace tilewright::store_tests {
+namespace tilewright::store_tests::store_history_test {
 namespace {
 
 TEST(StoreHistory, has_every_trial_and_marks_the_newest_of_each_config) {
@@ -150,4 +150,4 @@ TEST(StoreHistory, of_one_op_has_nothing_of_others) {
 }
 
 }  // namespace
-}  // namespace tilewright::store_tests
+}  // namespace tilewright::store_tests::store_history_test

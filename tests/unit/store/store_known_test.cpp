@@ -6,12 +6,12 @@
 #include "cache/store/store.hpp"
 #include "tests/unit/store/fixture.hpp"
 
-namespace tilewright {
+namespace tilewright::store_known_test {
 namespace {
 
 using namespace store_tests;
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 /// The known times at a shape, besides its winner's.
 std::vector<double> times_at(const Store& store, const ProblemKey& key) {
@@ -157,4 +157,4 @@ TEST(StoreKnown, a_spare_of_what_failed_in_another_spec_is_none_until_it_was_rig
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::store_known_test

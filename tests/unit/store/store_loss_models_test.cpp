@@ -15,13 +15,13 @@
 #include "tests/other_program.hpp"
 #include "tests/unit/store/learned_fixture.hpp"
 
-namespace tilewright {
+namespace tilewright::store_loss_models_test {
 namespace {
 
 using namespace store_tests;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 class StoreLossModels : public testing::Test {
  protected:
@@ -257,4 +257,4 @@ TEST_F(StoreLossModels, of_a_batch_that_is_not_committed_are_gone) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::store_loss_models_test

@@ -17,13 +17,13 @@
 #include "tests/unit/serve/match.hpp"
 #include "tests/unit/store/fixture.hpp"
 
-namespace tilewright {
+namespace tilewright::store_pins_test {
 namespace {
 
 using namespace store_tests;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 /// A cache of two tuned shapes, each with a winner and a losing config; all have binaries.
 class StorePins : public testing::Test {
@@ -230,4 +230,4 @@ TEST_F(StorePins, what_is_pinned_is_no_garbage) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::store_pins_test

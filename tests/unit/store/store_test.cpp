@@ -12,12 +12,12 @@
 #include "cache/base/content_hash.hpp"
 #include "tests/unit/store/fixture.hpp"
 
-namespace tilewright {
+namespace tilewright::store_test {
 namespace {
 
 using namespace store_tests;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 /// Sets environment variables for one test.
 class Environment {
@@ -321,4 +321,4 @@ TEST(Store, sweeps_are_kept_with_command_device_and_outcome) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::store_test

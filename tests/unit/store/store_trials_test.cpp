@@ -8,11 +8,11 @@
 
 #include "tests/unit/store/fixture.hpp"
 
-namespace tilewright {
+namespace tilewright::store_trials_test {
 namespace {
 
 using namespace store_tests;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class StoreTrials : public testing::Test {
  protected:
@@ -315,4 +315,4 @@ TEST_F(StoreTrials, tell_the_versions_of_the_newest_one_of_a_device) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::store_trials_test

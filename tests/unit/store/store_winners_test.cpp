@@ -5,12 +5,12 @@
 
 #include "tests/unit/store/fixture.hpp"
 
-namespace tilewright {
+namespace tilewright::store_winners_test {
 namespace {
 
 using namespace store_tests;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 class StoreWinners : public testing::Test {
  protected:
@@ -211,4 +211,4 @@ TEST_F(StoreWinners, keep_how_they_were_chosen) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::store_winners_test

@@ -4,7 +4,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 
-namespace tilewright {
+namespace tilewright::tables_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -47,4 +47,4 @@ TEST_F(TablesOfAFile, may_refer_to_nothing_while_keys_are_off_and_that_is_found)
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::tables_test

@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "cache/base/error.hpp"
-#include "cache/base/temporary_folder.hpp"
+#include "cache/base/scratch_folder.hpp"
 #include "tuner/device/cpu/emulator.hpp"
 #include "tuner/device/cpu/runtime.hpp"
 
@@ -74,7 +74,7 @@ std::shared_ptr<const EmulatorModule> EmulatorModule::load(const std::filesystem
 }
 
 std::shared_ptr<const EmulatorModule> EmulatorModule::load(std::span<const std::byte> shared_object) {
-  const TemporaryFolder folder("load a kernel of the emulator");
+  const ScratchFolder folder("load a kernel of the emulator");
   const std::filesystem::path file = folder.path() / "module.so";
   write_file(file, shared_object);
   return load(file);

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace tilewright::checked {
+namespace tilewright::checked::arithmetic_test {
 namespace {
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
@@ -78,4 +78,4 @@ TEST(Arithmetic, floor_log2_rounds_down) {
 }
 
 }  // namespace
-}  // namespace tilewright::checked
+}  // namespace tilewright::checked::arithmetic_test

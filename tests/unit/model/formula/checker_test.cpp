@@ -6,7 +6,7 @@
 
 #include "tests/unit/model/formula/formula_helpers.hpp"
 
-namespace tilewright {
+namespace tilewright::checker_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -78,4 +78,4 @@ TEST(Checker, says_one_thing_once) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::checker_test

@@ -6,7 +6,7 @@
 
 #include "tests/unit/model/formula/formula_helpers.hpp"
 
-namespace tilewright {
+namespace tilewright::evaluator_test {
 namespace {
 
 using test::number;
@@ -135,4 +135,4 @@ TEST(Evaluator, refuses_the_size_of_a_dtype_that_is_none) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::evaluator_test

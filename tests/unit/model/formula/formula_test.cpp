@@ -8,7 +8,7 @@
 
 #include "tests/unit/model/formula/formula_helpers.hpp"
 
-namespace tilewright {
+namespace tilewright::formula_test {
 namespace {
 
 using test::MapScope;
@@ -92,4 +92,4 @@ TEST(Formula, may_be_evaluated_by_several_threads) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::formula_test

@@ -6,7 +6,7 @@
 
 #include "tests/unit/model/formula/formula_helpers.hpp"
 
-namespace tilewright {
+namespace tilewright::lexer_test {
 namespace {
 
 using test::parse_mistake;
@@ -83,4 +83,4 @@ TEST(Lexer, finds_text_without_its_closing_quote) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::lexer_test

@@ -6,7 +6,7 @@
 
 #include "tests/unit/model/formula/formula_helpers.hpp"
 
-namespace tilewright {
+namespace tilewright::parser_test {
 namespace {
 
 using test::number;
@@ -134,4 +134,4 @@ TEST(Parser, bounds_the_depth_so_that_no_stack_is_exhausted) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::parser_test

@@ -8,7 +8,7 @@
 
 #include "tests/unit/model/formula/formula_helpers.hpp"
 
-namespace tilewright {
+namespace tilewright::random_formulas_test {
 namespace {
 
 // Standard C++ has no 128-bit integer; this extension serves only as the reference.
@@ -133,4 +133,4 @@ TEST(RandomFormulas, nonsense_is_refused_within_its_text_and_what_is_understood_
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::random_formulas_test

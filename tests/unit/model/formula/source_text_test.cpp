@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tilewright {
+namespace tilewright::source_text_test {
 namespace {
 
 TEST(SourceText, adds_the_offset_to_the_column_where_the_formula_stands) {
@@ -63,4 +63,4 @@ TEST(SourceText, fails_with_its_diagnostic) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::source_text_test

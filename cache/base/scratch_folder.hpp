@@ -11,14 +11,14 @@ namespace tilewright {
 
 /// A folder for this user alone, removed with this object. The first one of a process also removes folders that killed
 /// processes left: this user's, older than an hour and not locked.
-class TemporaryFolder {
+class ScratchFolder {
  public:
   /// Made in TMPDIR, else in /tmp. Throws Error if that folder does not exist or is not writable. `doing` completes
   /// "cannot …": "keep binaries".
-  explicit TemporaryFolder(std::string_view doing);
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder();
+  explicit ScratchFolder(std::string_view doing);
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  ~ScratchFolder();
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cache/base/temporary_folder.hpp"
+#include "cache/base/scratch_folder.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -59,7 +59,7 @@ void remove_abandoned(const fs::path& folder) noexcept {
   }
 }
 
-TemporaryFolder::TemporaryFolder(std::string_view doing) {
+ScratchFolder::ScratchFolder(std::string_view doing) {
   const fs::path folder = place(doing);
   static std::once_flag once;
   std::call_once(once, [&] { remove_abandoned(folder); });
@@ -73,7 +73,7 @@ TemporaryFolder::TemporaryFolder(std::string_view doing) {
   if (held_) (void)held_.lock(LOCK_EX);
 }
 
-TemporaryFolder::~TemporaryFolder() {
+ScratchFolder::~ScratchFolder() {
   std::error_code ignored;
   fs::remove_all(path_, ignored);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cache/base/temporary_folder.hpp"
+#include "cache/base/scratch_folder.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -12,15 +12,15 @@
 
 #include "tests/temporary_folder.hpp"
 
-namespace tilewright {
+namespace tilewright::scratch_folder_test {
 namespace {
 
 namespace fs = std::filesystem;
 
-class TemporaryFolders : public testing::Test {
+class ScratchFolders : public testing::Test {
  protected:
-  TemporaryFolders() { ::setenv("TMPDIR", place.path().c_str(), 1); }
-  ~TemporaryFolders() override { ::unsetenv("TMPDIR"); }
+  ScratchFolders() { ::setenv("TMPDIR", place.path().c_str(), 1); }
+  ~ScratchFolders() override { ::unsetenv("TMPDIR"); }
 
   static void age(const fs::path& path, std::chrono::minutes by) {
     fs::last_write_time(path, fs::file_time_type::clock::now() - by);
@@ -29,10 +29,10 @@ class TemporaryFolders : public testing::Test {
   const test::TemporaryFolder place;
 };
 
-TEST_F(TemporaryFolders, are_the_users_alone_and_gone_with_their_object) {
+TEST_F(ScratchFolders, are_the_users_alone_and_gone_with_their_object) {
   fs::path path;
   {
-    const TemporaryFolder folder("test");
+    const ScratchFolder folder("test");
     path = folder.path();
     EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_all);
     std::ofstream(path / "file") << "x";
@@ -40,10 +40,10 @@ TEST_F(TemporaryFolders, are_the_users_alone_and_gone_with_their_object) {
   EXPECT_TRUE(fs::is_empty(place.path()));
 }
 
-TEST_F(TemporaryFolders, that_a_killed_process_left_behind_are_removed_when_they_are_old) {
+TEST_F(ScratchFolders, that_a_killed_process_left_behind_are_removed_when_they_are_old) {
   const pid_t child = ::fork();
   if (child == 0) {
-    const TemporaryFolder folder("test");
+    const ScratchFolder folder("test");
     std::ofstream(folder.path() / "file") << "x";
     ::raise(SIGKILL);
   }
@@ -57,8 +57,8 @@ TEST_F(TemporaryFolders, that_a_killed_process_left_behind_are_removed_when_they
   EXPECT_FALSE(fs::exists(left));
 }
 
-TEST_F(TemporaryFolders, of_living_processes_and_of_others_stay) {
-  const TemporaryFolder held("test");
+TEST_F(ScratchFolders, of_living_processes_and_of_others_stay) {
+  const ScratchFolder held("test");
   const fs::path target = place.path() / "target";
   const fs::path link = place.path() / "tilewright-scratch-link";
   const fs::path other = place.path() / "tilewright-other";
@@ -71,4 +71,4 @@ TEST_F(TemporaryFolders, of_living_processes_and_of_others_stay) {
 }
 
 }  // namespace
-}  // namespace tilewright
+}  // namespace tilewright::scratch_folder_test
