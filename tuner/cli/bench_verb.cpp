@@ -42,7 +42,7 @@ std::vector<std::string> flags_of(const Arguments& arguments) {
   return flags;
 }
 
-ExitCode run(const Arguments& arguments, Console& console) {
+ExitCode run_bench(const Arguments& arguments, Console& console) {
   app::BenchRequest request{place_of(arguments), work_of(arguments), std::nullopt,
                             mode_of(arguments).value_or(MeasureMode::cold), arguments.texts("against")};
   if (!arguments.words().empty()) request.problems = read_problem_words(arguments);
@@ -156,7 +156,7 @@ Verb bench_verb() {
   verb.exit_codes =
       "0 all were timed, 1 some could not be timed or the report could not be written, 2 the command line or a "
       "definition is wrong, or no benchmark matches, 3 interrupted.";
-  verb.run = run;
+  verb.run = run_bench;
   return verb;
 }
 

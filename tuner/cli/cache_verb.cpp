@@ -21,7 +21,7 @@ ExitCode collect(const Arguments& arguments, Console& console) {
   return result.not_smaller.empty() ? ExitCode::done : ExitCode::partly;
 }
 
-ExitCode run(const Arguments& arguments, Console& console) {
+ExitCode run_cache(const Arguments& arguments, Console& console) {
   arguments.require_at_most(1);
   (void)format_of(arguments);
   const std::string& what = arguments.word(0, "what to do with it: info or gc");
@@ -64,7 +64,7 @@ Verb cache_verb() {
   verb.exit_codes =
       "0 done, 1 the cache cannot be used or a sweep is running, 2 the command line is wrong, 3 rows were removed but "
       "the file did not become smaller.";
-  verb.run = run;
+  verb.run = run_cache;
   return verb;
 }
 

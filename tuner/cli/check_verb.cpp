@@ -13,7 +13,7 @@
 namespace tilewright::cli {
 namespace {
 
-ExitCode run(const Arguments& arguments, Console& console) {
+ExitCode run_check(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   app::CheckRequest request{place_of(arguments), work_of(arguments), read_problem_words(arguments)};
   if (arguments.has("arch")) request.arch = arguments.text("arch") == "none" ? "" : arguments.text("arch");
@@ -56,7 +56,7 @@ Verb check_verb() {
   verb.exit_codes =
       "0 all is right, 1 a config is wrong or cannot be run, 2 the command line or the definition is wrong, "
       "3 interrupted.";
-  verb.run = run;
+  verb.run = run_check;
   return verb;
 }
 

@@ -106,7 +106,7 @@ complete -c tilewright -f -a '(__tilewright_complete)'
 
 const std::vector<std::pair<std::string, const char*>> kScripts{{"bash", kBash}, {"zsh", kZsh}, {"fish", kFish}};
 
-ExitCode run(const Arguments& arguments, Console& console) {
+ExitCode run_completion(const Arguments& arguments, Console& console) {
   arguments.require_at_most(1);
   const std::string& shell = arguments.word(0, "the name of a shell: bash, zsh or fish");
   std::vector<std::string> known;
@@ -138,7 +138,7 @@ Verb completion_verb() {
       {"tilewright completion fish > ~/.config/fish/completions/tilewright.fish", "Once."},
   };
   verb.exit_codes = "0 done, 2 the command line is wrong.";
-  verb.run = run;
+  verb.run = run_completion;
   return verb;
 }
 

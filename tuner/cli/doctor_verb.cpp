@@ -10,7 +10,7 @@
 namespace tilewright::cli {
 namespace {
 
-ExitCode run(const Arguments& arguments, Console& console) {
+ExitCode run_doctor(const Arguments& arguments, Console& console) {
   arguments.require_at_most(0);
   const Format format = format_of(arguments);
   const app::DoctorResult result = app::doctor(place_of(arguments));
@@ -33,7 +33,7 @@ Verb doctor_verb() {
   verb.examples = {{"tilewright doctor", "The faults of this machine, and the commands that mend them."},
                    {"tilewright doctor --format json", "For a bug report."}};
   verb.exit_codes = "0 this machine can tune and the cache is sound, 1 otherwise, 2 the command line is wrong.";
-  verb.run = run;
+  verb.run = run_doctor;
   return verb;
 }
 

@@ -127,7 +127,7 @@ ExitCode export_text(const app::ExportRequest& request, const Target& target, Fo
   return ExitCode::done;
 }
 
-ExitCode run(const Arguments& arguments, Console& console) {
+ExitCode run_export(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   const std::optional<Target> target = target_of(arguments);
   const app::ExportRequest request = request_of(arguments);
@@ -230,7 +230,7 @@ Verb export_verb() {
   verb.exit_codes =
       "0 done, 1 there is nothing to export or a file cannot be read or written, 2 the command line is "
       "wrong.";
-  verb.run = run;
+  verb.run = run_export;
   return verb;
 }
 

@@ -21,7 +21,7 @@ void print(const FusionAccount& account, Format format, Console& console) {
   console.print(verdict_table(account), format);
 }
 
-ExitCode run(const Arguments& arguments, Console& console) {
+ExitCode run_fusion(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   app::FusionRequest request{place_of(arguments), read_problem_words(arguments), arguments.text("device"),
                              mode_of(arguments).value_or(MeasureMode::cold), std::nullopt};
@@ -83,7 +83,7 @@ Verb fusion_verb() {
   verb.exit_codes =
       "0 done, 1 the cache cannot be read, 2 the command line is wrong or the op has no chain, 3 --measure was "
       "interrupted or a problem could not be tuned.";
-  verb.run = run;
+  verb.run = run_fusion;
   return verb;
 }
 

@@ -16,7 +16,7 @@
 namespace tilewright::cli {
 namespace {
 
-ExitCode run(const Arguments& arguments, Console& console) {
+ExitCode run_gate(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   std::vector<std::string> words = arguments.words();
   if (words.size() < 2) {
@@ -85,7 +85,7 @@ Verb gate_verb() {
   verb.exit_codes =
       "0 no problem failed, 1 a problem failed or a cache cannot be read, 2 the command line is wrong, 3 none failed, "
       "but one is undecided or none has a time on both sides.";
-  verb.run = run;
+  verb.run = run_gate;
   return verb;
 }
 

@@ -8,7 +8,7 @@
 namespace tilewright::cli {
 namespace {
 
-ExitCode run(const Arguments& arguments, Console& console) {
+ExitCode run_help(const Arguments& arguments, Console& console) {
   arguments.require_at_most(1);
   if (arguments.has("markdown")) {
     console.print(markdown_text());
@@ -37,7 +37,7 @@ Verb help_verb() {
       {"tilewright help --man ~/.local/share/man/man1",
        "Then `man tilewright-sweep` finds it. An installed program has its man pages already."},
   };
-  verb.run = run;
+  verb.run = run_help;
   return verb;
 }
 

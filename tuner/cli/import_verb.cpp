@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kToldConflicts = 10;
 
-ExitCode run(const Arguments& arguments, Console& console) {
+ExitCode run_import(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   (void)arguments.word(0, "the file to import");
   const app::ImportResult result =
@@ -67,7 +67,7 @@ Verb import_verb() {
       {"tilewright import node1.db node2.db node3.db --conflicts", "The conflicts between several machines."}};
   verb.exit_codes =
       "0 done, 1 no file has winners, or a file or the cache cannot be used, 2 the command line is wrong.";
-  verb.run = run;
+  verb.run = run_import;
   return verb;
 }
 

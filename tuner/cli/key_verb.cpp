@@ -9,7 +9,7 @@
 namespace tilewright::cli {
 namespace {
 
-ExitCode run(const Arguments& arguments, Console& console) {
+ExitCode run_key(const Arguments& arguments, Console& console) {
   const std::string file = arguments.word(0, "the file to keep the key in");
   arguments.require_at_most(1);
   app::make_keys(file);
@@ -35,7 +35,7 @@ Verb key_verb() {
   };
   verb.examples = {{"tilewright key publisher.key", "Makes publisher.key and publisher.key.pub."}};
   verb.exit_codes = "0 done, 1 a file exists already or cannot be written, 2 the command line is wrong.";
-  verb.run = run;
+  verb.run = run_key;
   return verb;
 }
 

@@ -20,7 +20,7 @@ ExitCode list_ops(const Arguments& arguments, Console& console) {
   return listed.left_out.empty() ? ExitCode::done : ExitCode::partly;
 }
 
-ExitCode run(const Arguments& arguments, Console& console) {
+ExitCode run_list(const Arguments& arguments, Console& console) {
   arguments.require_at_most(1);
   (void)format_of(arguments);
   const std::string what = arguments.words().empty() ? "ops" : arguments.words().front();
@@ -56,7 +56,7 @@ Verb list_verb() {
   verb.options = {kOps, kCache, kFormat};
   verb.examples = {{"tilewright list --ops ./my_ops", "Your own ops among the built-in ones."}};
   verb.exit_codes = "0 done, 1 failed, 2 the command line is wrong, 3 a definition has mistakes.";
-  verb.run = run;
+  verb.run = run_list;
   return verb;
 }
 

@@ -11,7 +11,7 @@
 namespace tilewright::cli {
 namespace {
 
-ExitCode run(const Arguments& arguments, Console& console) {
+ExitCode run_new(const Arguments& arguments, Console& console) {
   if (arguments.words().size() != 1) throw UsageError("name the op to make: tilewright new OP");
   const app::NewOpRequest request{arguments.words().front(),
                                   arguments.text("kind") == "free" ? app::NewOpKind::free : app::NewOpKind::row,
@@ -41,7 +41,7 @@ Verb new_verb() {
   };
   verb.examples = {{"tilewright new row_sum --in my_ops", "Writes my_ops/row_sum/row_sum.toml and row_sum.cu."}};
   verb.exit_codes = "0 created, 1 a file cannot be written, 2 the name is not valid or exists already.";
-  verb.run = run;
+  verb.run = run_new;
   return verb;
 }
 

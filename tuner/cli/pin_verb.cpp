@@ -10,7 +10,7 @@
 namespace tilewright::cli {
 namespace {
 
-ExitCode run(const Arguments& arguments, Console& console) {
+ExitCode run_pin(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   if (arguments.words().empty()) {
     for (const char* const of_one : {"config", "reason", "ban", "remove", "device"}) {
@@ -71,7 +71,7 @@ Verb pin_verb() {
       {"tilewright pin gemm dtype=bf16 --ban --config 'wgmma{…}' --reason 'hangs under MPS'",
        "Bans it for all shapes."}};
   verb.exit_codes = "0 done, 1 the cache cannot be used, 2 the command line is wrong or the config cannot be served.";
-  verb.run = run;
+  verb.run = run_pin;
   return verb;
 }
 

@@ -21,7 +21,7 @@ namespace {
 constexpr std::int64_t kUsualConfigs = 128;
 constexpr std::int64_t kMostConfigs = 4096;
 
-ExitCode run(const Arguments& arguments, Console& console) {
+ExitCode run_prepare(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   // --device names a device of the cache: none is opened.
   app::Work work;
@@ -80,7 +80,7 @@ Verb prepare_verb() {
                    {"tilewright prepare gemm layout=nn,tn --configs 400", "More binaries for two layouts."}};
   verb.exit_codes =
       "0 done, 1 there is no winner or the cache cannot be written, 2 the command line is wrong, 3 interrupted.";
-  verb.run = run;
+  verb.run = run_prepare;
   return verb;
 }
 

@@ -15,7 +15,7 @@
 namespace tilewright::cli {
 namespace {
 
-ExitCode run(const Arguments& arguments, Console& console) {
+ExitCode run_promote(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   const std::string at = arguments.word(0, "where the channels are: the address of a service, or a folder");
   arguments.require_at_most(1);
@@ -80,7 +80,7 @@ Verb promote_verb() {
   verb.exit_codes =
       "0 promoted, now or before, 1 a problem is slower, or a channel cannot be read, 2 the "
       "command line is wrong, 3 undecided.";
-  verb.run = run;
+  verb.run = run_promote;
   return verb;
 }
 

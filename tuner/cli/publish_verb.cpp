@@ -13,7 +13,7 @@
 namespace tilewright::cli {
 namespace {
 
-ExitCode run(const Arguments& arguments, Console& console) {
+ExitCode run_publish(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   const std::string to = arguments.word(0, "where to publish: the address of a service, or a folder");
   arguments.require_at_most(1);
@@ -57,7 +57,7 @@ Verb publish_verb() {
   };
   verb.exit_codes =
       "0 done, 1 there is no winner, or the service or folder does not take it, 2 the command line is wrong.";
-  verb.run = run;
+  verb.run = run_publish;
   return verb;
 }
 

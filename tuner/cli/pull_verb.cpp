@@ -66,7 +66,7 @@ ExitCode pull_on(app::Puller& puller, std::chrono::milliseconds every, Console& 
   return ExitCode::done;
 }
 
-ExitCode run(const Arguments& arguments, Console& console) {
+ExitCode run_pull(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   std::optional<std::chrono::nanoseconds> every;
   if (arguments.has("every")) {
@@ -128,7 +128,7 @@ Verb pull_verb() {
   verb.exit_codes =
       "0 the snapshot is in place, 1 it cannot be fetched or trusted, 2 the command line is wrong, 3 nobody answers, or "
       "it was interrupted, and the present snapshot stays.";
-  verb.run = run;
+  verb.run = run_pull;
   return verb;
 }
 

@@ -10,7 +10,7 @@
 namespace tilewright::cli {
 namespace {
 
-ExitCode run(const Arguments& arguments, Console& console) {
+ExitCode run_query(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   const app::QueryRequest request{place_of(arguments), read_problem_words(arguments), arguments.text("device")};
   const app::QueryResult result = app::query(request);
@@ -49,7 +49,7 @@ Verb query_verb() {
   };
   verb.exit_codes =
       "0 a config can be served, 1 none can (match none) or the cache cannot be read, 2 the command line is wrong.";
-  verb.run = run;
+  verb.run = run_query;
   return verb;
 }
 

@@ -39,7 +39,7 @@ RegretSetting setting_of(const Arguments& arguments) {
   return setting;
 }
 
-ExitCode run(const Arguments& arguments, Console& console) {
+ExitCode run_regret(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   app::RegretRequest request{place_of(arguments),
                              read_problem_words(arguments),
@@ -134,7 +134,7 @@ Verb regret_verb() {
   verb.exit_codes =
       "0 done, 1 there is no winner to judge, a config fails at a shape that it would serve, or the cache cannot be "
       "read, 2 the command line or a definition is wrong, 3 --measure was interrupted.";
-  verb.run = run;
+  verb.run = run_regret;
   return verb;
 }
 

@@ -25,7 +25,7 @@ void refuse_database(const std::filesystem::path& file) {
   }
 }
 
-ExitCode run(const Arguments& arguments, Console& console) {
+ExitCode run_report(const Arguments& arguments, Console& console) {
   arguments.require_at_most(1);
   if (!arguments.has("output")) throw UsageError("report needs a file to write: tilewright report -o report.html");
   const std::filesystem::path file = arguments.text("output");
@@ -74,7 +74,7 @@ Verb report_verb() {
                    {"tilewright report softmax --device H200 -o softmax.html", "One op on one device."}};
   verb.exit_codes =
       "0 done, 1 there is no trial to show or a file cannot be read or written, 2 the command line is wrong.";
-  verb.run = run;
+  verb.run = run_report;
   return verb;
 }
 

@@ -57,7 +57,7 @@ std::string line_of(const nlohmann::ordered_json& event) {
   return line;
 }
 
-ExitCode run(const Arguments& arguments, Console& console) {
+ExitCode run_serve(const Arguments& arguments, Console& console) {
   arguments.require_at_most(0);
   if (arguments.has("new-token")) return make_token(arguments, console);
   for (const char* const option : {"scopes", "expires"}) {
@@ -153,7 +153,7 @@ Verb serve_verb() {
       {"tilewright serve --bind 0.0.0.0 --tokens tokens.json --behind-proxy", "For a fleet, behind nginx."},
   };
   verb.exit_codes = "0 ended by Ctrl-C, 1 it could not start, 2 the command line is wrong.";
-  verb.run = run;
+  verb.run = run_serve;
   return verb;
 }
 

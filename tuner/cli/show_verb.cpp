@@ -92,7 +92,7 @@ bool names_an_op_alone(const Arguments& arguments) {
          op_name_of(arguments.words().front()) == arguments.words().front();
 }
 
-ExitCode run(const Arguments& arguments, Console& console) {
+ExitCode run_show(const Arguments& arguments, Console& console) {
   if (arguments.has("config")) return show_config(arguments, console);
   refuse_compiler_options(arguments);
   if (arguments.has("history")) return show_history(arguments, console);
@@ -146,7 +146,7 @@ Verb show_verb() {
       {"tilewright show softmax", "The arguments of a launch, and the parameters to tune."},
   };
   verb.exit_codes = "0 done, 1 the config does not compile or there is no winner, 2 the command line is wrong.";
-  verb.run = run;
+  verb.run = run_show;
   return verb;
 }
 

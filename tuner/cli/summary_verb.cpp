@@ -10,7 +10,7 @@
 namespace tilewright::cli {
 namespace {
 
-ExitCode run(const Arguments& arguments, Console& console) {
+ExitCode run_summary(const Arguments& arguments, Console& console) {
   arguments.require_at_most(0);
   const Format format = format_of(arguments);
   const Table table = app::summary({place_of(arguments), arguments.text("device"), mode_of(arguments)});
@@ -33,7 +33,7 @@ Verb summary_verb() {
   verb.options = {kDevice, kMode, kOps, kCache, kFormat};
   verb.examples = {{"tilewright summary --device H200", "The tuned problems of one GPU."}};
   verb.exit_codes = "0 done, 1 there is no winner or the cache cannot be read, 2 the command line is wrong.";
-  verb.run = run;
+  verb.run = run_summary;
   return verb;
 }
 

@@ -163,7 +163,7 @@ void take_campaign(const Arguments& arguments, app::SweepProblems& request) {
   if (!arguments.has("budget")) request.tuning.budget = campaign.budget;
 }
 
-ExitCode run(const Arguments& arguments, Console& console) {
+ExitCode run_sweep(const Arguments& arguments, Console& console) {
   require_one_kind(arguments);
   if (arguments.has("replay")) return run_replay(arguments, console);
   watch_interrupts();
@@ -325,7 +325,7 @@ Verb sweep_verb() {
   verb.exit_codes =
       "0 every problem has a winner, 1 failed, or a config has a failure that --fail-on names, 2 the command line or a "
       "definition is wrong, 3 interrupted, a problem has no winner, the base failed, or a GPU was lost.";
-  verb.run = run;
+  verb.run = run_sweep;
   return verb;
 }
 

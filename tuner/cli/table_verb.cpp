@@ -76,7 +76,7 @@ std::pair<std::string, std::string> take_sides(const Arguments& arguments, std::
                   sides.size()));
 }
 
-ExitCode run(const Arguments& arguments, Console& console) {
+ExitCode run_table(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   refuse_contradictions(arguments);
   app::TableRequest request;
@@ -179,7 +179,7 @@ Verb table_verb() {
       {"tilewright table softmax --compare old.db new.db", "The differences between two caches."},
   };
   verb.exit_codes = "0 done, 1 there is no row to print or the cache cannot be read, 2 the command line is wrong.";
-  verb.run = run;
+  verb.run = run_table;
   return verb;
 }
 

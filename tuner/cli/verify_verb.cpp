@@ -15,7 +15,7 @@
 namespace tilewright::cli {
 namespace {
 
-ExitCode run(const Arguments& arguments, Console& console) {
+ExitCode run_verify(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   app::VerifyRequest request{place_of(arguments),           work_of(arguments),
                              read_problem_words(arguments), mode_of(arguments).value_or(MeasureMode::cold),
@@ -78,7 +78,7 @@ Verb verify_verb() {
   };
   verb.exit_codes =
       "0 all are right, 1 some are wrong or cannot be run, 2 the command line or a definition is wrong, 3 interrupted.";
-  verb.run = run;
+  verb.run = run_verify;
   return verb;
 }
 
