@@ -135,16 +135,21 @@ class Module {
   /// `what` names the binary in error texts. Throws DeviceError if the driver rejects it; most drivers check a binary
   /// only when a function is asked for.
   Module(const Driver& driver, std::span<const std::byte> binary, const std::string& what);
-  /// The current context's function for a kernel symbol. Allows `shared_bytes` beyond 48 KiB, and clusters of more than
-  /// 8 blocks if `nonportable_cluster`. Throws DeviceError if the driver rejects the binary, or if the symbol does not
-  /// exist; the text then lists the binary's symbols.
+  /// The current context's function for a kernel symbol, for any thread. Allows `shared_bytes` beyond 48 KiB, and
+  /// clusters of more than 8 blocks if `nonportable_cluster`; what it has allowed before stays allowed. Throws
+  /// DeviceError if the driver rejects the binary, or if the symbol does not exist; the text then lists the binary's
+  /// symbols.
   [[nodiscard]] Function function(const std::string& symbol, std::uint32_t shared_bytes,
                                   bool nonportable_cluster) const;
 
  private:
+  struct SharedLimits;
+  void allow_shared(Function function, const std::string& symbol, std::uint32_t bytes) const;
+
   const Driver* driver_;
   std::string what_;
   std::shared_ptr<struct CUlib_st> library_;
+  std::shared_ptr<SharedLimits> shared_limits_;
 };
 
 }  // namespace tilewright::cuda

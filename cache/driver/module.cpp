@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <map>
+#include <mutex>
+
 #include "cache/driver/cuda.hpp"
 #include "cache/driver/driver_table.hpp"
 
@@ -31,8 +34,15 @@ std::vector<std::string> symbols_of(const DriverTable& table, Library library) {
 
 }  // namespace
 
+/// The dynamic shared memory that functions are allowed, by context id and function. By context, since a later one may
+/// use the addresses of one that ended.
+struct Module::SharedLimits {
+  std::mutex mutex;
+  std::map<std::pair<unsigned long long, Function>, std::uint32_t> bytes;
+};
+
 Module::Module(const Driver& driver, std::span<const std::byte> binary, const std::string& what)
-    : driver_(&driver), what_(what) {
+    : driver_(&driver), what_(what), shared_limits_(std::make_shared<SharedLimits>()) {
   if (binary.empty()) throw DeviceError(fmt::format("loading {} failed: the binary is empty", what));
   const std::string doing = fmt::format("loading {} ({} bytes)", what, binary.size());
   Library library = nullptr;
@@ -57,17 +67,27 @@ Function Module::function(const std::string& symbol, std::uint32_t shared_bytes,
   Function function = nullptr;
   const std::string loading = fmt::format("loading the kernel '{}' of {}", symbol, what_);
   driver_->call(loading.c_str(), table.kernel_get_function, &function, kernel);
-  if (shared_bytes > kSharedBytesUnasked) {
-    const std::string doing = fmt::format("giving the kernel '{}' {} bytes of shared memory", symbol, shared_bytes);
-    driver_->call(doing.c_str(), table.func_set_attribute, function, FunctionAttribute::max_dynamic_shared_size_bytes,
-                  static_cast<int>(shared_bytes));
-  }
+  if (shared_bytes > kSharedBytesUnasked) allow_shared(function, symbol, shared_bytes);
   if (nonportable_cluster) {
     const std::string doing = fmt::format("allowing the kernel '{}' clusters of more than 8 blocks", symbol);
     driver_->call(doing.c_str(), table.func_set_attribute, function,
                   FunctionAttribute::non_portable_cluster_size_allowed, 1);
   }
   return function;
+}
+
+void Module::allow_shared(Function function, const std::string& symbol, std::uint32_t bytes) const {
+  const DriverTable& table = driver_->table();
+  const std::string doing = fmt::format("giving the kernel '{}' {} bytes of shared memory", symbol, bytes);
+  unsigned long long context = 0;
+  driver_->call(doing.c_str(), table.ctx_get_id, static_cast<Context>(nullptr), &context);
+  // Plans of several shapes share the function: one that needs less must not take from one that needs more.
+  const std::lock_guard lock(shared_limits_->mutex);
+  std::uint32_t& allowed = shared_limits_->bytes[{context, function}];
+  if (bytes <= allowed) return;
+  driver_->call(doing.c_str(), table.func_set_attribute, function, FunctionAttribute::max_dynamic_shared_size_bytes,
+                static_cast<int>(bytes));
+  allowed = bytes;
 }
 
 }  // namespace tilewright::cuda

@@ -77,6 +77,28 @@ TEST_F(ModuleTest, asks_for_shared_memory_only_beyond_what_every_kernel_has) {
   EXPECT_EQ(recording_.calls("cuFuncSetAttribute"), 2U);
 }
 
+TEST_F(ModuleTest, keeps_the_shared_memory_of_one_shape_when_another_needs_less) {
+  const Module module(driver_, recorded_binary("one 8\n"), "a test");
+  const auto launch = [&](Function function, unsigned shared_bytes) {
+    const LaunchConfig config{1, 1, 1, 32, 1, 1, shared_bytes, nullptr, nullptr, 0};
+    Address value = 0;
+    void* params[] = {&value};
+    return driver_.table().launch_kernel_ex(&config, function, params, nullptr);
+  };
+  const Function large = module.function("one", 96 * 1024, false);
+  const Module copy = module;
+  ASSERT_EQ(copy.function("one", 80 * 1024, false), large) << "two plans share it";
+  EXPECT_EQ(launch(large, 96 * 1024), kSuccess);
+  static_cast<void>(copy.function("one", 112 * 1024, false));
+  EXPECT_EQ(launch(large, 112 * 1024), kSuccess);
+
+  recording_.reset_context(0);
+  const PrimaryContext again(driver_, 0);
+  const Function other = module.function("one", 80 * 1024, false);
+  EXPECT_EQ(launch(other, 80 * 1024), kSuccess) << "another context's function has a limit of its own";
+  EXPECT_NE(launch(other, 96 * 1024), kSuccess);
+}
+
 TEST_F(ModuleTest, reports_more_shared_memory_than_the_device_has) {
   const Module module(driver_, recorded_binary("one 8\n"), "a test");
   try {
