@@ -14,6 +14,15 @@ namespace {
 
 /// CU_STREAM_LEGACY, the other name of a null stream.
 constexpr std::uintptr_t kLegacyStream = 1;
+/// CU_STREAM_PER_THREAD, another stream in each thread.
+constexpr std::uintptr_t kPerThreadStream = 2;
+
+/// The calling thread's number, which no other thread has or gets, as it may get an ended thread's id.
+std::uint64_t own_thread_number() {
+  static std::atomic<std::uint64_t> last = 0;
+  thread_local const std::uint64_t own = ++last;
+  return own;
+}
 
 /// Grows by at least half, so that a slowly growing shape does not leave a buffer at each step.
 std::size_t next_size(const std::vector<cuda::Buffer>& buffers, std::size_t needed) {
@@ -68,6 +77,12 @@ std::unique_ptr<Workspaces::Memory> Workspaces::take_unused(std::uint64_t contex
   return nullptr;
 }
 
+Workspaces::Key Workspaces::callers_key(std::uint64_t context, cuda::Stream stream) {
+  const auto handle = reinterpret_cast<std::uintptr_t>(stream);
+  return {Owner::caller, context, handle == kLegacyStream ? 0 : handle,
+          handle == kPerThreadStream ? own_thread_number() : 0};
+}
+
 Workspaces::Memory& Workspaces::memory_at(const Key& key) {
   const std::lock_guard lock(mutex_);
   const auto known = memories_.find(key);
@@ -107,7 +122,7 @@ Workspaces::Memory& Workspaces::memory_of(const cuda::Driver& driver, std::uint6
   const auto handle = reinterpret_cast<std::uintptr_t>(stream);
   {
     const std::lock_guard lock(mutex_);
-    const auto given = memories_.find({Owner::caller, context, handle, 0});
+    const auto given = memories_.find(callers_key(context, stream));
     if (given != memories_.end() && given->second->given != 0) return *given->second;
   }
   int is_capturing = 0;
@@ -189,7 +204,7 @@ int Workspaces::launch(const cuda::Driver& driver, std::uint64_t context, const 
 }
 
 void Workspaces::give(std::uint64_t context, cuda::Stream stream, cuda::Address address, std::size_t bytes) {
-  Memory& memory = memory_at({Owner::caller, context, reinterpret_cast<std::uintptr_t>(stream), 0});
+  Memory& memory = memory_at(callers_key(context, stream));
   const std::lock_guard launching(memory.mutex);
   memory.given = address;
   memory.given_bytes = bytes;

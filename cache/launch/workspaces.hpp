@@ -65,7 +65,7 @@ class Workspaces {
   enum class Owner : std::uint8_t {
     stream,   ///< by the driver's id, which is not used twice, as handles are
     capture,  ///< by the capture's id and the stream's handle, constant during the capture
-    caller,   ///< by the stream's handle
+    caller,   ///< by the stream's handle, and the thread where that is another stream in each
   };
   /// Owner, context id, and two numbers that identify it.
   using Key = std::tuple<Owner, std::uint64_t, std::uint64_t, std::uint64_t>;
@@ -79,6 +79,7 @@ class Workspaces {
   [[gnu::hot]] static Addresses given_addresses(const cuda::Driver& driver, const ReadyPlan& plan, const Memory& memory,
                                                 cuda::Stream stream);
 
+  [[gnu::hot]] static Key callers_key(std::uint64_t context, cuda::Stream stream);
   [[gnu::hot]] Memory& memory_at(const Key& key);
   /// The memory of a graph under capture.
   Memory& memory_of_capture(const cuda::Driver& driver, const Key& key, cuda::Graph graph);

@@ -313,6 +313,31 @@ TEST_F(WorkspaceTest, of_the_caller_is_used_and_cleared) {
   EXPECT_NE(launch(stream.get(), 64).partial, memory.address());
 }
 
+TEST_F(WorkspaceTest, of_the_caller_on_the_default_stream_of_each_thread_is_that_threads) {
+  auto* const own = reinterpret_cast<cuda::Stream>(std::uintptr_t{2});
+  const std::size_t bytes = reduce_.workspace_bytes({64, 256});
+  const cuda::Buffer ours(driver_, bytes, "a test");
+  const cuda::Buffer theirs(driver_, bytes, "a test");
+  launcher_.set_workspace(own, reinterpret_cast<void*>(ours.address()), bytes);
+  std::thread([&] {
+    context_.make_current();
+    EXPECT_NE(launch(own, 64).partial, ours.address()) << "nothing is given for this thread's";
+    launcher_.set_workspace(own, reinterpret_cast<void*>(theirs.address()), bytes);
+    EXPECT_EQ(launch(own, 64).partial, theirs.address());
+  }).join();
+  EXPECT_EQ(launch(own, 64).partial, ours.address());
+}
+
+TEST_F(WorkspaceTest, of_the_caller_is_the_default_streams_by_either_of_its_names) {
+  auto* const legacy = reinterpret_cast<cuda::Stream>(std::uintptr_t{1});
+  const std::size_t bytes = reduce_.workspace_bytes({64, 256});
+  const cuda::Buffer memory(driver_, bytes, "a test");
+  launcher_.set_workspace(legacy, reinterpret_cast<void*>(memory.address()), bytes);
+  EXPECT_EQ(launch(nullptr, 64).partial, memory.address());
+  launcher_.set_workspace(nullptr, nullptr, 0);
+  EXPECT_NE(launch(legacy, 64).partial, memory.address());
+}
+
 TEST_F(WorkspaceTest, of_the_caller_must_be_aligned) {
   EXPECT_THAT(failure(TW_ERROR_USAGE, [&] { launcher_.set_workspace(nullptr, fake_address(128), 4096); }),
               HasSubstr("aligned to 256 bytes"));

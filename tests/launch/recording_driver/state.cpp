@@ -70,9 +70,11 @@ ContextRecord* State::current() {
 
 void set_current(ContextRecord* context) { current_context = context; }
 
+bool is_default(Stream stream) { return reinterpret_cast<std::uintptr_t>(stream) <= per_thread_stream; }
+
 Result enqueue(State& all, Stream stream, std::function<void()> work) {
   if (all.current() == nullptr) return invalid_context;
-  if (stream != nullptr) {
+  if (!is_default(stream)) {
     auto* record = reinterpret_cast<StreamRecord*>(stream);
     if (!all.streams.contains(record)) return invalid_handle;
     if (record->captured) {

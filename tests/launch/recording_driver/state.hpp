@@ -165,6 +165,11 @@ struct State {
 /// Lives until the process ends.
 State& state();
 
+/// The handle of the default stream that each thread has of its own; 1 is the legacy one, as is 0.
+constexpr std::uintptr_t per_thread_stream = 2;
+/// Whether it is a default stream, which no test captures.
+bool is_default(Stream stream);
+
 /// Does `work` now, or adds it to the graph if the stream is being captured. Needs the lock.
 Result enqueue(State& all, Stream stream, std::function<void()> work);
 

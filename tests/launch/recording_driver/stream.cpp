@@ -108,7 +108,7 @@ RECORDING_API Result cuStreamEndCapture(Stream stream, Graph* graph) {
 RECORDING_API Result cuStreamGetCaptureInfo_v2(Stream stream, int* capturing, unsigned long long* id, Graph* graph,
                                                const void**, std::size_t*) {
   const std::lock_guard lock(state().mutex);
-  const bool is_capturing = stream != nullptr && record_of(stream)->captured;
+  const bool is_capturing = !is_default(stream) && record_of(stream)->captured;
   *capturing = is_capturing ? 1 : 0;
   if (is_capturing) *id = record_of(stream)->capture_id;
   if (is_capturing && graph != nullptr) *graph = reinterpret_cast<Graph>(record_of(stream)->captured.get());
@@ -117,9 +117,14 @@ RECORDING_API Result cuStreamGetCaptureInfo_v2(Stream stream, int* capturing, un
 
 RECORDING_API Result cuStreamGetId(Stream stream, unsigned long long* id) {
   const std::lock_guard lock(state().mutex);
-  if (stream != nullptr && !state().streams.contains(record_of(stream))) return invalid_handle;
-  if (stream != nullptr && record_of(stream)->captured) return stream_capture_unsupported;
-  *id = stream == nullptr ? 1 : record_of(stream)->id;
+  if (is_default(stream)) {
+    thread_local const unsigned long long own = ++state().last_id;
+    *id = reinterpret_cast<std::uintptr_t>(stream) == per_thread_stream ? own : 1;
+    return success;
+  }
+  if (!state().streams.contains(record_of(stream))) return invalid_handle;
+  if (record_of(stream)->captured) return stream_capture_unsupported;
+  *id = record_of(stream)->id;
   return success;
 }
 

@@ -173,11 +173,12 @@ int tw_snapshot(tw_launcher* launcher, char** json);
 int tw_workspace_bytes(tw_op* op, const int64_t* dims, size_t n_dims, size_t* out);
 
 /* Uses `bytes` at the device address `ptr` (aligned to 256) as workspace for launches on `cu_stream` of the current
- * context, captured graphs included; a launch that needs more fails. The caller owns the memory and keeps it while
- * those launches and graphs live. `ptr` NULL: the launcher's own memory again. Call so before destroying the stream,
- * since a later stream may get its handle. Without this call each stream and each captured graph gets workspace when
- * first needed, until tw_close; two executables of one graph share it and must not run at once. From any thread, while
- * launches go on. TW_ERROR_USAGE for a misaligned address, TW_ERROR_DEVICE without a context. */
+ * context, captured graphs included; a launch that needs more fails. CU_STREAM_PER_THREAD is the calling thread's. The
+ * caller owns the memory and keeps it while those launches and graphs live. `ptr` NULL: the launcher's own memory
+ * again. Call so before destroying the stream, since a later stream may get its handle. Without this call each stream
+ * and each captured graph gets workspace when first needed, until tw_close; two executables of one graph share it and
+ * must not run at once. From any thread, while launches go on. TW_ERROR_USAGE for a misaligned address,
+ * TW_ERROR_DEVICE without a context. */
 int tw_set_workspace(tw_launcher* launcher, void* cu_stream, void* ptr, size_t bytes);
 
 /* The library's version, "0.2.0". Valid as long as the library is loaded. */
