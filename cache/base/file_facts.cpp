@@ -78,10 +78,13 @@ bool writable_by_others(const std::filesystem::path& path) try {
   struct stat facts {};
   if (::stat(path.c_str(), &facts) != 0) return false;
   if (open_to_others(facts)) return true;
-  if (::stat(wal_of(path).c_str(), &facts) == 0 && open_to_others(facts)) return true;
-  // A link and its file may stand in two folders. Whoever can write to either can exchange the file.
-  for (const std::filesystem::path& folder : {folder_of(path), folder_of(std::filesystem::canonical(path))}) {
-    if (::stat(folder.c_str(), &facts) == 0 && open_to_others(facts) && (facts.st_mode & S_ISVTX) == 0) return true;
+  // A link and its file may stand in two folders. Whoever can write to either can exchange the file. SQLite's log lies
+  // beside the file.
+  for (const std::filesystem::path& name : {path, std::filesystem::canonical(path)}) {
+    if (::stat(wal_of(name).c_str(), &facts) == 0 && open_to_others(facts)) return true;
+    if (::stat(folder_of(name).c_str(), &facts) == 0 && open_to_others(facts) && (facts.st_mode & S_ISVTX) == 0) {
+      return true;
+    }
   }
   return false;
 } catch (const std::filesystem::filesystem_error& error) {

@@ -70,6 +70,17 @@ TEST(FileFacts, a_link_is_judged_by_the_folder_of_the_file_as_well) {
   EXPECT_TRUE(writable_by_others(closed_folder / "link.db"));
 }
 
+TEST(FileFacts, a_link_is_judged_by_the_wal_beside_the_file_as_well) {
+  const TemporaryFolder of_file, of_link;
+  write_file(of_file / "c.db", "x");
+  write_file(of_file / "c.db-wal", "x");
+  fs::permissions(of_file / "c.db-wal", fs::perms(0644));
+  fs::create_symlink(of_file / "c.db", of_link / "link.db");
+  EXPECT_FALSE(writable_by_others(of_link / "link.db"));
+  fs::permissions(of_file / "c.db-wal", fs::perms(0666));
+  EXPECT_TRUE(writable_by_others(of_link / "link.db"));
+}
+
 TEST(FileFacts, the_owners_private_group_is_not_others_and_any_other_group_is) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root may give a file away";
   const TemporaryFolder folder;
