@@ -237,6 +237,7 @@ class Streams(LaunchTest):
         self.assertEqual(self.launched_on(stream=type("Stream", (), {"__cuda_stream__": lambda self: (0, stream)})()),
                          stream)
         self.assertIsNone(self.launched_on(stream=0))
+        self.assertIsNone(self.launched_on(stream=type("Stream", (), {"handle": ctypes.c_void_p(0)})()))
 
     def test_what_is_no_stream_is_refused(self):
         for stream in ("fast", True, 1.5):

@@ -2,6 +2,7 @@
 """CUDA streams by whatever object stands for them, and what is needed of torch. Functions without state."""
 from __future__ import annotations
 
+import ctypes
 import sys
 from collections.abc import Sequence
 from operator import attrgetter
@@ -20,6 +21,8 @@ def handle_of(stream: Any) -> int:
     if hasattr(stream, "__cuda_stream__"):
         pair = stream.__cuda_stream__
         return handle_of((pair() if callable(pair) else pair)[1])
+    if isinstance(stream, ctypes.c_void_p):
+        return handle_of(stream.value or 0)  # of a null pointer, the default stream, the value is None
     for name in ("cuda_stream", "ptr", "handle", "value"):
         inner = getattr(stream, name, None)
         if inner is not None:
