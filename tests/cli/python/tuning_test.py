@@ -9,6 +9,7 @@ import time
 import unittest
 
 import tilewright
+from tilewright import _tuning
 
 TOML = """
 [op]
@@ -58,6 +59,12 @@ __global__ void negate_reference(const typename Config::dtype* x, double* y, lon
   }
 }
 """
+
+
+class Words(unittest.TestCase):
+    def test_booleans_are_yes_and_no_as_for_a_launcher(self):
+        words, _ = _tuning._problem("gemm", {"m": [1, 8], "bias": True, "residual": [False, True], "act": "gelu"}, ())
+        self.assertEqual(words, ["gemm", "m=1,8", "bias=yes", "residual=no,yes", "act=gelu"])
 
 
 class Tuning(unittest.TestCase):

@@ -77,9 +77,11 @@ def find_program() -> pathlib.Path:
 
 
 def _text(values: Values) -> str:
+    if isinstance(values, bool):
+        return "yes" if values else "no"
     if isinstance(values, (str, int, float)):
         return str(values)
-    return ",".join(str(value) for value in values)
+    return ",".join(_text(value) for value in values)
 
 
 def _options(options: Mapping[str, Any]) -> list[str]:
