@@ -29,6 +29,15 @@ std::string library_file() {
   return std::filesystem::exists(beside, missing) ? beside.string() : kFile;
 }
 
+/// Sets the text; where there is no memory for it, one so short that it needs none.
+void set_why(std::string& why, const char* text) noexcept {
+  try {
+    why = text;
+  } catch (const std::exception&) {
+    why = "out of memory";
+  }
+}
+
 }  // namespace
 
 Jit::Jit(std::string ops) : ops_(std::move(ops)), library_(library_file()) {
@@ -93,7 +102,8 @@ void Jit::work() {
 }
 
 void Jit::compile(const Task& task) const {
-  // Nothing may be thrown through the library, which has its own C++ runtime: the answer is parsed after the call.
+  // Nothing may be thrown through the library, which has its own C++ runtime: the answer is parsed after the call. One
+  // that does not fit into memory is a failed compile.
   struct Answer {
     std::vector<std::byte> binary;
     std::string kernels;
@@ -102,13 +112,20 @@ void Jit::compile(const Task& task) const {
   const jit::Request request{task.job.problem.c_str(),        task.job.config.c_str(),
                              task.job.interface_hash.c_str(), task.job.implementation_hash.c_str(),
                              task.job.device.c_str(),         ops_.c_str()};
-  const jit::Sink sink{&answer,
-                       [](void* context, const jit::Binary& binary) noexcept {
-                         auto& to = *static_cast<Answer*>(context);
-                         to.binary.assign(binary.bytes, binary.bytes + binary.size);
-                         to.kernels = binary.kernels;
-                       },
-                       [](void* context, const char* why) noexcept { static_cast<Answer*>(context)->why = why; }};
+  const jit::Sink sink{
+      &answer,
+      [](void* context, const jit::Binary& binary) noexcept {
+        auto& to = *static_cast<Answer*>(context);
+        try {
+          to.binary.reserve(binary.size);  // throws before anything is read
+          to.binary.assign(binary.bytes, binary.bytes + binary.size);
+          to.kernels = binary.kernels;
+        } catch (const std::exception&) {
+          to.binary.clear();
+          set_why(to.why, "out of memory");
+        }
+      },
+      [](void* context, const char* why) noexcept { set_why(static_cast<Answer*>(context)->why, why); }};
   compile_(request, sink);
   if (!answer.binary.empty()) {
     try {
@@ -116,7 +133,7 @@ void Jit::compile(const Task& task) const {
       task.done(&compiled, {});
       return;
     } catch (const std::exception& error) {
-      answer.why = error.what();
+      set_why(answer.why, error.what());
     }
   }
   task.done(nullptr, answer.why);

@@ -63,6 +63,14 @@ TEST_F(JitTest, says_why_there_is_no_binary_and_goes_on) {
   EXPECT_NE(compile(jit, "plain{}").binary, std::nullopt);
 }
 
+TEST_F(JitTest, reports_a_binary_that_memory_cannot_hold_and_goes_on) {
+  Jit jit("");
+  const Answer huge = compile(jit, "huge{}");
+  EXPECT_EQ(huge.binary, std::nullopt);
+  EXPECT_EQ(huge.why, "out of memory");
+  EXPECT_NE(compile(jit, "plain{}").binary, std::nullopt);
+}
+
 TEST_F(JitTest, takes_a_bounded_number_of_jobs_in_their_order) {
   Jit jit("");
   std::promise<void> go;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A compiler process that answers at once. Configs of the implementation "wrong", or that FAKE_JIT_REFUSES names, do
-// not compile; those of "odd" have unreadable kernels. The binary is the file FAKE_JIT_BINARY with the kernels of
-// FAKE_JIT_KERNELS, else the request's texts, one a line. It does not answer while the file FAKE_JIT_GATE exists.
+// not compile; those of "odd" have unreadable kernels, and those of "huge" a binary beyond all memory. The binary is
+// the file FAKE_JIT_BINARY with the kernels of FAKE_JIT_KERNELS, else the request's texts, one a line. It does not
+// answer while the file FAKE_JIT_GATE exists.
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -37,6 +38,8 @@ extern "C" __attribute__((visibility("default"))) void tilewright_jit_compile(co
                            request.device, request.ops}) {
     text.append(each).append("\n");
   }
-  sink.compiled(sink.context, {reinterpret_cast<const std::byte*>(text.data()), text.size(),
-                               config.starts_with("odd") ? "what?" : "[]"});
+  constexpr std::size_t kBeyondMemory = std::size_t{1} << 63;
+  sink.compiled(sink.context,
+                {reinterpret_cast<const std::byte*>(text.data()),
+                 config.starts_with("huge") ? kBeyondMemory : text.size(), config.starts_with("odd") ? "what?" : "[]"});
 }
