@@ -17,7 +17,7 @@ import torch_gpu_test
 import tilewright
 import tilewright.torch as tw
 from recording import DRIVER
-from tilewright import _definitions, _streams, _tensors, _torch_op, _torch_swap
+from tilewright import _definitions, _streams, _tensors, _torch_gradients, _torch_op, _torch_swap
 from tilewright._op import Op
 
 BF16, F32, I64, I32 = torch.bfloat16, torch.float32, torch.int64, torch.int32
@@ -285,6 +285,22 @@ class Launches(unittest.TestCase):
         with mock.patch.object(form, "understand", side_effect=AssertionError):
             (handed,), y = self.launched(tw.softmax, torch.ones(4, 1024, dtype=BF16))
         self.assertEqual(handed[3][1], y.data_ptr())
+
+    def test_after_the_default_launcher_is_closed_another_is_opened(self):
+        x = torch.ones(4, 1024, dtype=BF16)
+        (before,), _ = self.launched(tw.softmax, x)
+        tilewright.default_launcher().close()
+        (after,), _ = self.launched(tw.softmax, x)
+        self.assertEqual(after[:3], before[:3])
+
+    def test_whether_a_product_is_served_is_asked_anew_of_another_cache(self):
+        self.addCleanup(tilewright.refresh)  # forgets what is made up here
+        for change in (tilewright.refresh, lambda: tilewright.default_launcher().close()):
+            for served in (True, False):
+                change()
+                with mock.patch.object(Op, "match", return_value=served) as match:
+                    self.assertEqual([_torch_gradients.is_served(BF16, "nn", "ieee") for _ in range(2)], [served] * 2)
+                self.assertEqual(match.call_count, 1)
 
     def test_what_an_op_cannot_read_where_it_lies_is_copied(self):
         x = torch.ones(1024, 4, dtype=BF16).t()

@@ -52,6 +52,8 @@ class Launcher:
                  ops: Sequence[str | os.PathLike[str]] = (), snapshot: str | None = None):
         self._library = load()
         self._ops: dict[Any, Op] = {}
+        # What others of this package know of the cache; a new one is begun when the cache may be another.
+        self._known: dict[Any, Any] = {}
         self._lock = threading.Lock()
         options = Options(size=ctypes.sizeof(Options), cache=_bytes(cache), fallback=_bytes(fallback),
                           device=None if device is None else device.encode(), allow_shared_cache=allow_shared_cache,
@@ -77,6 +79,7 @@ class Launcher:
     def refresh(self) -> None:
         """Picks up a newer cache; launches go on meanwhile. On failure the old state stays in use."""
         check(self._library, self._library.tw_refresh(self._require()))
+        self._known = {}
 
     def counts(self) -> dict[str, int]:
         """How often the cache was asked who serves, by how well the answer fits: exact, nearest, default, none, and of

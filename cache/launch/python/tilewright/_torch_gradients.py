@@ -5,7 +5,6 @@ name begins with w. RULES has what names do not tell."""
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -145,12 +144,16 @@ def _by_rule(form: Form, rule: Rule | None, forms: Forms, attributes: dict[str, 
     return {input_: by_name[output] for input_, output in rule.gives.items() if output in by_name}
 
 
-@functools.cache
 def is_served(dtype: torch.dtype, layout: str, math: str) -> bool:
-    """Whether the cache has products of this layout. Where no GPU is, and shapes alone are told, it is taken to."""
+    """Whether the cache has products of this layout, asked once of each state of it. Where no GPU is, and shapes alone
+    are told, it is taken to."""
     try:
-        op = default_launcher().op("gemm", dtype=dtype_name(dtype), layout=layout, math=math)
-        return bool(op.match(256, 256, 256))
+        launcher = default_launcher()
+        known, key = launcher._known, (dtype, layout, math)
+        if key not in known:
+            op = launcher.op("gemm", dtype=dtype_name(dtype), layout=layout, math=math)
+            known[key] = bool(op.match(256, 256, 256))
+        return bool(known[key])
     except DeviceError:
         return True
 

@@ -342,7 +342,7 @@ class Form:
         for tensor in outs:
             key += tensor.shape, tensor.dtype, tensor.stride(), tensor.get_device()
         found = self._plans.get(known := tuple(key))
-        if found is None:
+        if found is None or not found.is_usable():
             if len(self._plans) >= _MOST_REMEMBERED:
                 self._plans.clear()
             found = self._plans[known] = Plan(self, args, outs)
@@ -395,6 +395,10 @@ class Plan:
         assert torch_ is not None
         self._torch = op._torch = torch_
         self._served, self._index = op, self._device.index
+
+    def is_usable(self) -> bool:
+        """Its launcher may have been closed; the next plan opens another."""
+        return bool(self._is_zero) or self._served._launcher.is_open
 
     def _op(self, form: Form, call: Call, pitches: dict[str, str]) -> Op:
         return default_launcher().op(form.definition["name"], dtype=call.names["dtype"], **call.attributes, **pitches)
