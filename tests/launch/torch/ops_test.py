@@ -436,6 +436,12 @@ class Other(torch.nn.Linear):
     pass
 
 
+class OnGpu(torch.Tensor):
+    """Of the CPU, and taken for a GPU's."""
+
+    is_cuda = True
+
+
 class Swap(unittest.TestCase):
     def model(self):
         nn = torch.nn
@@ -469,6 +475,15 @@ class Swap(unittest.TestCase):
             self.assertTrue(torch.equal(model[name](x), before[name](x)))
         self.assertIsInstance(model["linear"], torch.nn.Linear)
         self.assertTrue(torch.equal(copy.deepcopy(model)["mlp"](x), before["mlp"](x)))
+
+    def test_leaves_to_the_layers_what_the_ops_do_not_take(self):
+        model = self.model()
+        before = copy.deepcopy(model)
+        tw.swap(model)
+        row, wide = torch.randn(64).bfloat16().as_subclass(OnGpu), torch.randn(2, 64).double().as_subclass(OnGpu)
+        for name in ("llama", "rms", "layer", "softmax", "linear", "mlp"):
+            self.assertTrue(torch.equal(model[name](row), before[name](row)), name)
+        self.assertTrue(torch.equal(model["softmax"](wide), before["softmax"](wide)))
 
     def test_changes_nothing_in_a_dry_run_nor_twice(self):
         model = self.model()

@@ -106,6 +106,7 @@ class Form:
         places = {place for arg in definition["args"] for place in [arg.get("pitch"), *arg.get("strides", ())] if place}
         args = [arg for arg in definition["args"] if arg["name"] not in places]
         self.inputs = [arg for arg in args if arg["role"] == "in"]
+        self.dtypes = tuple(TYPES[name] for name in definition["dtypes"] if name in TYPES)
         given = [arg for arg in args if arg["role"] != "out"]
         # The attributes that decide which arguments there are, with what they decide.
         deciding = sorted({name for arg in given for name in _definitions.names_in(arg.get("when", "1"))} - {"dtype"},

@@ -15,6 +15,7 @@ from . import default_launcher
 from ._library import Error, UsageError
 from ._tensors import dtype_name
 from ._torch_forms import FORMS
+from ._torch_op import Form
 
 _rmsnorm, _layernorm, _softmax, _swiglu, _gemm = (
     next(iter(FORMS[op].values())) for op in ("rmsnorm", "layernorm", "softmax", "swiglu", "gemm"))
@@ -39,8 +40,10 @@ class _Layer:
     eps_name: str | None
 
 
-def _is_served(x: Any, weight: Any) -> bool:
-    return x.is_cuda and (x.dtype == weight.dtype or torch.is_autocast_enabled("cuda"))
+def _is_served(op: Form, x: Any, weight: Any) -> bool:
+    if not x.is_cuda or x.dim() < 2 or x.dtype not in op.dtypes:
+        return False
+    return x.dtype == weight.dtype or (torch.is_autocast_enabled("cuda") and weight.dtype in op.dtypes)
 
 
 def _eps_name(layer: Any) -> str | None:
@@ -55,24 +58,24 @@ def _eps(layer: Any, name: str | None, x: Any) -> float:
 class RMSNorm(_Layer):
     def forward(self, x: Any) -> Any:
         weight = self.weight
-        return _rmsnorm(x, weight, _eps(self, self.eps_name, x)) if _is_served(x, weight) else self.own(x)
+        return _rmsnorm(x, weight, _eps(self, self.eps_name, x)) if _is_served(_rmsnorm, x, weight) else self.own(x)
 
 
 class LayerNorm(_Layer):
     def forward(self, x: Any) -> Any:
         weight = self.weight
-        return _layernorm(x, weight, self.bias, self.eps) if _is_served(x, weight) else self.own(x)
+        return _layernorm(x, weight, self.bias, self.eps) if _is_served(_layernorm, x, weight) else self.own(x)
 
 
 class Softmax(_Layer):
     def forward(self, x: Any) -> Any:
-        return _softmax(x) if _is_served(x, x) else self.own(x)
+        return _softmax(x) if _is_served(_softmax, x, x) else self.own(x)
 
 
 class Linear(_Layer):
     def forward(self, x: Any) -> Any:
         weight = self.weight
-        if not _is_served(x, weight):
+        if not _is_served(_gemm, x, weight):
             return self.own(x)
         math = "tf32" if x.dtype == torch.float32 and torch.backends.cuda.matmul.allow_tf32 else "ieee"
         return _gemm(x, weight, self.bias, None, "nt", math)
@@ -81,7 +84,7 @@ class Linear(_Layer):
 class SwiGLU(_Layer):
     def forward(self, x: Any) -> Any:
         gate, up = self.gate_proj(x), self.up_proj(x)
-        return self.down_proj(_swiglu(gate, up) if _is_served(gate, gate) else functional.silu(gate) * up)
+        return self.down_proj(_swiglu(gate, up) if _is_served(_swiglu, gate, up) else functional.silu(gate) * up)
 
 
 def _same(layer: Any, formula: Callable[[Any, Any], Any], cols: int) -> str | None:
