@@ -16,9 +16,7 @@ using Result = int;
 using DeviceId = int;
 
 inline constexpr Result kSuccess = 0;
-inline constexpr Result kErrorNotInitialized = 3;
 inline constexpr Result kErrorNoDevice = 100;
-inline constexpr Result kErrorInvalidContext = 201;
 inline constexpr Result kErrorNotFound = 500;
 inline constexpr Result kErrorNotReady = 600;
 

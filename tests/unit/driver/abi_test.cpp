@@ -45,9 +45,7 @@ static_assert(
 static_assert(kSame<FunctionAttribute::max_dynamic_shared_size_bytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES>);
 static_assert(
     kSame<FunctionAttribute::non_portable_cluster_size_allowed, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED>);
-static_assert(kSame<kErrorNotInitialized, CUDA_ERROR_NOT_INITIALIZED>);
 static_assert(kSame<kErrorNoDevice, CUDA_ERROR_NO_DEVICE>);
-static_assert(kSame<kErrorInvalidContext, CUDA_ERROR_INVALID_CONTEXT>);
 static_assert(kSame<kErrorNotFound, CUDA_ERROR_NOT_FOUND>);
 static_assert(kSame<kErrorNotReady, CUDA_ERROR_NOT_READY>);
 static_assert(kSame<8, CU_TENSOR_MAP_DATA_TYPE_FLOAT64> && kSame<9, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16>);
