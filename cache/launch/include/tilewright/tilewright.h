@@ -72,7 +72,8 @@ typedef struct tw_options {
   /* A second cache or bundle, opened when first needed. It serves what the cache cannot launch on this GPU, shapes that
    * it fits better (docs/untuned.md), and everything while the cache is missing, damaged, of another version or
    * writable by others. tw_query names the file that serves, and why. tw_refresh tries an unusable file again. NULL:
-   * the shipped winners (docs/launch.md) if `cache` is NULL and $TILEWRIGHT_CACHE is not set, else none. */
+   * the shipped winners (docs/launch.md) if `cache` is NULL, $TILEWRIGHT_CACHE is not set and no snapshot is named, else
+   * none. */
   const char* fallback;
   /* Not 0: a thread of the launcher compiles up to 1024 configs that serve untuned shapes better, and serves them from
    * then on; no launch waits. Needs libtilewright-jit.so, NVRTC, and the sources of the ops that the cache was tuned

@@ -39,12 +39,12 @@ class Launcher:
     one that is never closed lives as long as the process.
 
     cache: a cache or a bundle; None: $TILEWRIGHT_CACHE, else the user's. fallback: what serves what that cannot, as
-    `Op.match` says; None: the shipped winners, where no cache is named. device: what `Op.match` answers for, "NVIDIA
-    H200" say, where there is no GPU. allow_shared_cache: use the cache even where others can write it. misses: the file
-    of shapes that were asked for and not tuned, or "off"; None: as $TILEWRIGHT_MISSES says. watch_ms: how often to look
-    for a newer cache, which is then used as after `refresh`. jit: compile configs for shapes that were never tuned, on
-    a thread of its own, by libtilewright-jit.so ($TILEWRIGHT_LIBJIT); ops: folders of ops for that. snapshot:
-    "sha256:...", this one and no other, and none that is newer; None: as $TILEWRIGHT_SNAPSHOT says."""
+    `Op.match` says; None: the shipped winners, where no cache or snapshot is named. device: what `Op.match` answers
+    for, "NVIDIA H200" say, where there is no GPU. allow_shared_cache: use the cache even where others can write it.
+    misses: the file of shapes that were asked for and not tuned, or "off"; None: as $TILEWRIGHT_MISSES says. watch_ms:
+    how often to look for a newer cache, which is then used as after `refresh`. jit: compile configs for shapes that
+    were never tuned, on a thread of its own, by libtilewright-jit.so ($TILEWRIGHT_LIBJIT); ops: folders of ops for
+    that. snapshot: "sha256:...", this one and no other, and none that is newer; None: as $TILEWRIGHT_SNAPSHOT says."""
 
     def __init__(self, cache: str | os.PathLike[str] | None = None, *, fallback: str | os.PathLike[str] | None = None,
                  device: str | None = None, allow_shared_cache: bool = False,
