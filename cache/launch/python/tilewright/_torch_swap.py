@@ -169,8 +169,9 @@ def swap(model: torch.nn.Module, ops: Iterable[str] = ("rmsnorm", "layernorm", "
     """Makes the norms, softmaxes, linear layers and SwiGLUs of a model, its own and those of its parts, use `ops`, and
     says of each what became of it. By the names of torch.nn and of Llama's layers and its kin (…RMSNorm; gate_proj,
     up_proj and down_proj); a layer that computes something else, as a trial on drawn numbers tells, stays as it was,
-    as does what the cache has no kernels for. Tensors that are on no GPU, or of another dtype than the weight, go the
-    layer's own way."""
+    as does one of a dtype that the op lacks. Where the cache has no winners for a swapped layer, its call raises.
+    Tensors that are on no GPU, have one extent, or are of another dtype than the weight or of one that the op lacks, go
+    the layer's own way."""
     wanted, known, found = set(ops), [kind.op for kind in _KINDS], []
     if not wanted <= set(known):
         raise UsageError(f"swap knows no {', '.join(sorted(wanted - set(known)))}; it swaps {', '.join(known)}")
