@@ -14,7 +14,6 @@
 #include "tuner/cli/remote_options.hpp"
 #include "tuner/cli/setup.hpp"
 #include "tuner/cli/verb.hpp"
-#include "tuner/remote/unreachable.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -83,7 +82,8 @@ ExitCode run_pull(const Arguments& arguments, Console& console) {
     const app::Pulled done = puller.pull();
     console.print(app::table_of(done), format);
     return done.outcome == app::PullOutcome::away ? ExitCode::partly : ExitCode::done;
-  } catch (const Interrupted&) {
+  } catch (const Error&) {
+    if (!interrupted()) throw;
     console.say_error("the pull was interrupted, and the present snapshot stays. Type it again: the download continues");
     return ExitCode::partly;
   }
