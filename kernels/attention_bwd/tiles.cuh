@@ -272,13 +272,16 @@ __device__ __forceinline__ void gradients_of_queries(const Call& call, const flo
     multiply_rows<G, G::kHead>(x, storage.own, storage.other[stage], row, lane);
     multiply_rows<G, G::kHeadV>(dp, storage.own_v, storage.other_v[stage], row, lane);
     change_scores<G::kSoftcap>(x, scale);
-    const i64 from_diagonal = first_key + step * G::kOther - call.diagonal(first_query + row + lane / 4);
+    const i64 key = first_key + step * G::kOther;
+    const i64 from_diagonal = key - call.diagonal(first_query + row + lane / 4);
+    // Absent keys have scores of 0, whose weights may overflow.
+    const int present = limited(call.keys - key);
 #pragma unroll
     for (int i = 0; i < G::kScores; ++i) {
-      const int half = i / 2 % 2;
-      const i64 distance = from_diagonal + i / 4 * 8 + lane % 4 * 2 + i % 2 - half * 8;
+      const int half = i / 2 % 2, column = i / 4 * 8 + lane % 4 * 2 + i % 2;
+      const i64 distance = from_diagonal + column - half * 8;
       weigh_pair<G>(x[i], dp[i], scale, own_lse[half], own_delta[half],
-                    !G::kMasked || (distance >= call.first && distance <= call.last));
+                    column < present && (!G::kMasked || (distance >= call.first && distance <= call.last)));
     }
     add_rows<G, G::kHead>(dq, dp, storage.other[stage], lane);
   }

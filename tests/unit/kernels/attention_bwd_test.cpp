@@ -20,6 +20,7 @@ namespace {
 TEST(AttentionBwd, is_right_for_masks_groups_of_heads_and_odd_lengths) {
   BuiltInOp op("attention_bwd");
   for (const char* key : {"attention_bwd[dtype=bf16]{b=2,hq=4,hkv=2,sq=20,sk=33,d=24,dv=40}",
+                          "attention_bwd[dtype=f16]{b=2,hq=4,hkv=2,sq=20,sk=33,d=24,dv=16}",
                           "attention_bwd[dtype=f16,causal=yes]{b=1,hq=3,hkv=1,sq=70,sk=130,d=64,dv=64}",
                           "attention_bwd[dtype=bf16,window=yes,softcap=yes,deterministic=yes]"
                           "{b=1,hq=2,hkv=1,sq=90,sk=40,d=32,dv=16}",
