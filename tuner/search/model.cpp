@@ -35,7 +35,8 @@ class Model final : public Strategy {
   [[nodiscard]] std::vector<Look> ask(std::size_t most) const override {
     const std::size_t made = observations_.count_tried();
     if (made >= most_) return {};
-    if (made >= open_) rank(made);
+    // What was pruned after compiling counts as ranked, but not as tried.
+    if (made >= open_ || whole_looks(ranking_, observations_, space_, 1).empty()) rank(made);
     return whole_looks(ranking_, observations_, space_, std::min(most, open_ - made));
   }
 

@@ -126,6 +126,19 @@ TEST(Model, measures_a_larger_share_where_nothing_is_known) {
   EXPECT_EQ(search.winners().front().choice.pruned.count("ranked too low by the trials of the problem itself"), 1U);
 }
 
+TEST(Model, ranks_others_where_what_it_ranked_is_pruned_after_compiling) {
+  Landscape landscape(60, 20);
+  landscape.space.known = {landscape.known(128, 22), landscape.known(32, 18)};
+  Search search(landscape.space, "model", 0);
+  Trial pruned;
+  pruned.status = TrialStatus::pruned;
+  pruned.reason = "compiled: fills 1 of 4 SMs";
+  const std::size_t first = search.ask(1).front().candidate;
+  pruned.config = landscape.space.candidates[first];
+  search.tell(first, pruned);
+  EXPECT_EQ(landscape.run(search).size(), 8U) << "14.8 % of 60";
+}
+
 TEST(Walks, that_a_bound_ends_tell_what_was_not_reached_apart_from_what_they_would_leave_out) {
   for (const char* name : {"local", "model"}) {
     Landscape landscape(60, 33);
