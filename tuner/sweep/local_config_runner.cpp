@@ -334,19 +334,36 @@ Verdict LocalConfigRunner::verify(const CompiledConfig& config) {
   return check(load(config));
 }
 
+void LocalConfigRunner::drop_other_verifier() {
+  const std::size_t free_before = device_.free_bytes();
+  other_verifier_.reset();
+  const std::size_t free_now = device_.free_bytes();
+  held_ -= std::min(held_, free_now - std::min(free_now, free_before));
+}
+
+Verdict LocalConfigRunner::check_on_other_data(const Loaded& loaded) {
+  if (!other_verifier_) {
+    const ArgumentSet::Options options{.seed = kOtherSeed, .in_place = may_be_in_place(loaded.executable->plan().args)};
+    const std::size_t free_before = device_.free_bytes();
+    other_verifier_ = std::make_unique<Verifier>(device_, definition_, problem_, reference_, options, got_on());
+    count_held(free_before);
+  }
+  return other_verifier_->check(*loaded.executable, addresses_of(loaded.workspaces));
+}
+
 std::string LocalConfigRunner::check_again(const CompiledConfig& config) {
   const ProfilerRange range = range_of("verify", problem_, config.config);
   Verdict verdict;
   in_pool([&] {
     const Loaded loaded = load(config);
-    if (!other_verifier_) {
-      const ArgumentSet::Options options{.seed = kOtherSeed,
-                                         .in_place = may_be_in_place(loaded.executable->plan().args)};
-      const std::size_t free_before = device_.free_bytes();
-      other_verifier_ = std::make_unique<Verifier>(device_, definition_, problem_, reference_, options, got_on());
-      count_held(free_before);
+    verdict = check_on_other_data(loaded);
+    if (verdict.right) return;
+    // As in check().
+    if (!verdict.damaged && !other_verifier_->sound()) {
+      drop_other_verifier();
+      verdict = check_on_other_data(loaded);
     }
-    verdict = other_verifier_->check(*loaded.executable, addresses_of(loaded.workspaces));
+    if (verdict.damaged || (!verdict.right && !other_verifier_->sound())) drop_other_verifier();
   });
   return verdict.right ? "" : "on other data, after timing: " + verdict.reason;
 }

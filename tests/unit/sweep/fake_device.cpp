@@ -163,7 +163,9 @@ DeviceReadings FakeDevice::readings() {
 std::unique_ptr<DeviceBuffer> FakeDevice::allocate(std::size_t bytes, const std::string& what) {
   require_context();
   if (bytes > free_bytes()) throw DeviceError("allocating " + what + " failed: out of memory", 2);
-  return std::make_unique<FakeBuffer>(*this, bytes);
+  auto buffer = std::make_unique<FakeBuffer>(*this, bytes);
+  if (allocated) allocated(what, buffer->address());
+  return buffer;
 }
 
 void FakeDevice::upload(Address to, std::span<const std::byte> from) {

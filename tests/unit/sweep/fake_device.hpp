@@ -101,6 +101,8 @@ class FakeDevice : public Device {
   std::function<DeviceReadings()> read;
   /// Called before each load.
   std::function<void()> before_load;
+  /// Called after each allocation.
+  std::function<void(const std::string& what, Address address)> allocated;
   /// Called before a config crashes.
   std::function<void()> before_crash;
   /// Called before a config is timed.

@@ -134,6 +134,20 @@ TEST_F(ProblemFinal, blames_no_winner_for_a_device_that_is_lost_in_the_last_chec
   EXPECT_EQ(winners(device).at(0).trial.config.text(), kBest);
 }
 
+TEST_F(ProblemFinal, blames_no_winner_for_a_reference_that_another_config_has_spoilt) {
+  Address expected = 0;
+  device.allocated = [&](const std::string& what, Address address) {
+    if (what == "expected y") expected = address;
+  };
+  // One that is wrong in place is checked before the best.
+  hooks.before_check = [&](const CompiledConfig& finalist) {
+    if (is_best(finalist)) device.fill(expected, 0, sizeof(double));
+  };
+  EXPECT_EQ(sweep_hooked().without_winner, 0U);
+  EXPECT_EQ(best_trial().status, TrialStatus::ok) << best_trial().reason;
+  EXPECT_EQ(winners(device).at(0).trial.config.text(), kBest);
+}
+
 TEST_F(ProblemFinal, serves_nothing_whose_last_check_was_interrupted) {
   int checked = 0;
   hooks.before_check = [&](const CompiledConfig&) {
