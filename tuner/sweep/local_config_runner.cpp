@@ -190,12 +190,14 @@ void LocalConfigRunner::make_rounds(Loaded& loaded) {
   for (const Pristine& pristine : pristine_) restore.push_back(pristine.restore);
 
   RoundsRequest request{.mode = setting_.mode, .launches = 1, .sets = args, .restore = restore};
-  if (setting_.mode != MeasureMode::events) {
+  const auto set_count = static_cast<int>(args.size());
+  const int draws = std::min(static_cast<int>(definition_.draws), set_count);
+  if (setting_.mode == MeasureMode::events) {
+    request.launches = draws;
+  } else {
     // Making a graph takes longer than running it, so one of the right length is made directly.
-    const auto set_count = static_cast<int>(args.size());
     const double estimate = estimate_ns(*loaded.executable, request);
-    const int turn =
-        estimate < kCacheDoesNotShowNs ? set_count : std::min(static_cast<int>(definition_.draws), set_count);
+    const int turn = estimate < kCacheDoesNotShowNs ? set_count : draws;
     request.launches = launches_for(estimate, kRoundTarget, turn);
     // Inputs are restored only between rounds, so no set may be used twice in one.
     if (!restore.empty()) request.launches = std::min(request.launches, set_count);

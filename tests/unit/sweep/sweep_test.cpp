@@ -258,6 +258,38 @@ TEST_F(Sweep, bounds_the_input_sets_by_the_memory_there_is) {
   EXPECT_LE(trial.timing->input_sets, 4);
 }
 
+TEST_F(Sweep, times_all_draws_in_a_round_of_single_launches) {
+  FakeDevice device;
+  OpDefinition drawn = *request.definition;
+  drawn.draws = 3;
+  request.definition = &drawn;
+  request.mode = MeasureMode::events;
+  request.max_configs = 1;
+  (void)sweep(device);
+  const Trial trial = trials(device).at(0);
+  ASSERT_TRUE(trial.timing.has_value()) << trial.reason;
+  EXPECT_EQ(trial.timing->input_sets, 3);
+  EXPECT_EQ(trial.timing->launches_per_round, 3);
+}
+
+TEST_F(Sweep, has_whole_turns_of_the_draws_where_memory_ends_within_one) {
+  FakeDevice device{{.gpu = true}};
+  OpDefinition drawn = *request.definition;
+  drawn.draws = 2;
+  request.definition = &drawn;
+  request.max_configs = 1;
+  int outputs = 0;
+  device.allocated = [&](const std::string& what, Address) {
+    // The verifier's set, then three that rotate.
+    if (what == "argument y" && ++outputs == 4) device.taken = std::size_t{64} << 20;
+  };
+  device.before_timing = [&] { device.taken = 0; };
+  (void)sweep(device);
+  const Trial trial = trials(device).at(0);
+  ASSERT_TRUE(trial.timing.has_value()) << trial.reason;
+  EXPECT_EQ(trial.timing->input_sets, 2);
+}
+
 TEST_F(Sweep, makes_rounds_long_enough_although_one_launch_looks_slow) {
   // 9 µs a launch and 100 µs a round: from a single launch, ten seem to take a millisecond.
   FakeDevice device({.round_overhead_ns = 100'000});
