@@ -154,6 +154,9 @@ void LocalConfigRunner::fill_sets() {
     const ArgumentSet::Options options{.seed = static_cast<std::uint64_t>(i) + 1, .reference = &reference_};
     sets_.push_back(std::make_unique<ArgumentSet>(device_, definition_, problem_, options));
   }
+  // If memory ended within a turn.
+  const std::size_t turn = static_cast<std::size_t>(draws);
+  if (sets_.size() > turn) sets_.resize(sets_.size() / turn * turn);
   for (const auto& set : sets_) {
     for (std::size_t i = 0; i < set->args().size(); ++i) {
       const PlannedArg& arg = set->args()[i];
