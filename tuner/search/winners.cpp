@@ -33,7 +33,13 @@ Trials contenders(const Trials& trials) {
   return met;
 }
 
-/// The interval of `other`'s time over `trial`'s, from adjacent rounds if both were in one final.
+/// Whether their rounds are adjacent. A finalist that could not meet the others was timed by itself, at another moment.
+bool took_turns(const Trial& a, const Trial& b) {
+  if (!in_final(a) || !in_final(b) || a.sweep != b.sweep) return false;
+  return !a.phases || !b.phases || a.phases->began_us == b.phases->began_us;
+}
+
+/// The interval of `other`'s time over `trial`'s, from adjacent rounds if they took turns.
 struct Ratio {
   double low = 0;
   double high = 0;
@@ -43,8 +49,7 @@ struct Ratio {
 Ratio ratio_of(const Trial& other, const Trial& trial) {
   const std::vector<double>& above = other.timing->rounds_ns;
   const std::vector<double>& below = trial.timing->rounds_ns;
-  const bool paired = in_final(other) && in_final(trial) && other.sweep == trial.sweep && !above.empty() &&
-                      above.size() == below.size();
+  const bool paired = took_turns(other, trial) && !above.empty() && above.size() == below.size();
   if (!paired)
     return {other.timing->low_ns / trial.timing->high_ns, other.timing->high_ns / trial.timing->low_ns, false};
   std::vector<double> ratios;

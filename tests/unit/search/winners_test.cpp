@@ -171,6 +171,18 @@ TEST(ChooseWinners, tells_configs_of_a_final_apart_by_their_rounds_pair_by_pair)
   EXPECT_NEAR(best->choice.margin_high, 1.004, 1e-6);
 }
 
+TEST(ChooseWinners, pairs_no_rounds_of_a_finalist_that_was_timed_by_itself) {
+  const auto margin = [](std::int64_t began_us) {
+    Trial a = final_of("a{}", drifting(1.004));
+    Trial b = final_of("b{}", drifting(1));
+    a.phases.emplace().began_us = 1000;
+    b.phases.emplace().began_us = began_us;
+    return find(choose_winners({a, b}, kBase, "s"), WinnerRole::best)->choice.margin_high;
+  };
+  EXPECT_GT(margin(1000), 0) << "in one turn";
+  EXPECT_EQ(margin(2000), 0);
+}
+
 TEST(ChooseWinners, compares_those_who_met_in_the_newest_final_alone) {
   const auto winners = choose_winners({final_of("old{}", drifting(0.9), 1), final_of("a{}", drifting(1), 2),
                                        final_of("b{}", drifting(1.1), 2), ok("whole{}", 500)},
