@@ -110,6 +110,9 @@ void ProblemRun::keep_failure(Trial trial, TrialStatus status, const std::string
   trial.reason = reason;
   trial.phases = phases;
   trial.timing.reset();
+  trial.sweep = setting_.trial.sweep;
+  trial.measured_at = std::time(nullptr);
+  trial.gpu_uuid = trial_device_->gpu_uuid();
   store_trial(trial, candidates_[index].implementation->hash);
   search_->tell(index, trial);
   setting_.note(fmt::format("{} on {}: {}", trial.config.text(), problem_.key(), trial.reason));

@@ -177,6 +177,20 @@ TEST_F(ProblemFinal, leaves_out_what_does_not_bear_the_load) {
   EXPECT_NE(winner.choice.sustained.front().config.text(), kBest);
 }
 
+TEST_F(ProblemFinal, says_of_a_former_leader_that_fails_when_and_where_it_failed) {
+  (void)sweep_hooked();
+  const Trial before = best_trial();
+  request.regime = Regime::sustained;
+  hooks.before_time = [](const CompiledConfig& finalist) {
+    if (is_best(finalist)) throw DeviceError("running twice_plain failed: timed out: 60 s are over");
+  };
+  (void)sweep_hooked();
+  const Trial failed = best_trial();
+  EXPECT_EQ(failed.status, TrialStatus::timed_out);
+  EXPECT_GT(failed.sweep, before.sweep);
+  EXPECT_EQ(failed.gpu_uuid, device.gpu_uuid());
+}
+
 TEST_F(ProblemFinal, goes_on_when_a_problem_beside_it_cannot_be_set_up) {
   use_shapes("n=100,200,300,400");
   hooks.before_set_up = [](const Problem& problem) {
