@@ -29,7 +29,7 @@ std::vector<std::string> implementation_hashes(const OpDefinition& definition) {
 constexpr std::size_t kRequestsAtOnce = 32;
 // The number of looks searched for one with a ready binary.
 constexpr std::size_t kWindow = 256;
-// Configs besides the base that are tried after the deadline until one has a time.
+// Configs besides the base that are tried after the deadline until one has a time; if all fail, the problem ends.
 constexpr int kOthersBeyondTheBudget = 4;
 
 /// Whether winners and trials (by row) are equal.
@@ -270,16 +270,15 @@ std::optional<Look> ProblemRun::next() {
     // The base comes first and may be by far the slowest. As a winner it would hide better neighbours, so some other
     // configs are always tried.
     int others = 0;
-    bool found = false;
     bool other_found = false;
     for (const auto& trial : search_->trials()) {
       if (!trial || trial->status == TrialStatus::pruned) continue;
       const bool other = trial->config != definition_.base;
       others += other ? 1 : 0;
-      found = found || timed(*trial);
       other_found = other_found || (other && timed(*trial));
     }
-    if (other_found || (found && others >= kOthersBeyondTheBudget)) return std::nullopt;
+    const bool base_is_next = candidates_[looks.front().candidate].config == definition_.base;
+    if (other_found || (!base_is_next && others >= kOthersBeyondTheBudget)) return std::nullopt;
   }
   // Also finds builds of other problems and sweeps, some at a time.
   std::size_t keys = 0;

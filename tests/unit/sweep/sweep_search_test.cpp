@@ -129,6 +129,18 @@ TEST_F(SweepSearch, gives_every_problem_a_winner_beyond_the_base_however_small_t
   for (std::size_t problem = 0; problem < 3; ++problem) EXPECT_NE(winners(device, problem).at(0).trial.config, base);
 }
 
+TEST_F(SweepSearch, ends_a_problem_beyond_the_budget_although_nothing_succeeds) {
+  FakeDevice device;
+  request.budget = std::chrono::nanoseconds(1);
+  int loads = 0;
+  device.before_load = [&] {
+    // The first is the reference.
+    if (++loads > 1) throw DeviceError("loading failed");
+  };
+  EXPECT_EQ(sweep(device).without_winner, 1U);
+  EXPECT_LT(trials(device).size(), kConfigs) << "the base and about four others";
+}
+
 TEST_F(SweepSearch, walks_from_the_winner_of_the_problem_before) {
   FakeDevice device;
   (void)sweep(device);
