@@ -199,9 +199,15 @@ std::size_t DeviceGroup::problems_left() const {
 }
 
 bool DeviceGroup::needs_ceiling(const Step& step) {
-  if (steps_[step.of].unservable) return false;
-  return steps_[step.of].had_work ||
-         !context_.store.ceiling(fingerprint_, step.bytes, step.reads, context_.request.mode);
+  const Step& problem = steps_[step.of];
+  if (problem.unservable) return false;
+  const auto traffic = std::pair(step.bytes, step.reads);
+  if (const auto taken = ceilings_.find(traffic); taken != ceilings_.end()) return taken->second == &step;
+  if (!problem.had_work && context_.store.ceiling(fingerprint_, step.bytes, step.reads, context_.request.mode)) {
+    return false;
+  }
+  ceilings_.emplace(traffic, &step);
+  return true;
 }
 
 void DeviceGroup::prepare(Step& step) {
@@ -229,7 +235,9 @@ void DeviceGroup::compile_ahead(const std::vector<std::pair<WorkItem, std::size_
   const std::size_t most = std::max(kStepsAhead, ahead.size());
   for (const WorkItem& next : queue_) {
     if (ahead.size() >= most) break;
-    for (std::size_t i = next.first; i < next.end; ++i) ahead.push_back(i);
+    for (std::size_t i = next.first; i < next.end; ++i) {
+      if (!steps_[i].skipped) ahead.push_back(i);
+    }
   }
   ahead.resize(std::min(ahead.size(), most));
   for (const std::size_t i : ahead) {

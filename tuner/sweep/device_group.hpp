@@ -75,7 +75,8 @@ class DeviceGroup {
   }
   /// Makes a step's run. Skips ceilings that need not be measured.
   void prepare(Step& step);
-  /// Whether the ceiling is unknown or its problem is measured in this sweep.
+  /// Whether the ceiling is unknown or its problem is measured in this sweep. Of problems with the same traffic, the
+  /// first that needs it measures it.
   [[nodiscard]] bool needs_ceiling(const Step& step);
   /// Requests builds beyond the current problem, so that measuring does not wait for compiling: first for items in
   /// flight, each from its current step, then for the head of the queue.
@@ -118,6 +119,8 @@ class DeviceGroup {
   SweepSetting measuring_;
   std::vector<Step> steps_;
   std::deque<WorkItem> queue_;
+  /// The steps that measure ceilings in this sweep, by bytes and reads.
+  std::map<std::pair<std::int64_t, int>, const Step*> ceilings_;
   std::size_t in_flight_ = 0;
   std::size_t problems_ = 0;
   std::size_t begun_ = 0;

@@ -11,7 +11,6 @@ namespace tilewright {
 std::vector<Step> plan_steps(const SweepRequest& request, const OpDefinition* copy) {
   std::vector<Step> steps;
   std::set<std::string> keys;
-  std::set<std::pair<std::int64_t, int>> seen;
   for (const Problem& problem : request.problems) {
     if (!keys.insert(problem.key()).second) continue;
     steps.emplace_back().definition = request.definition;
@@ -24,7 +23,7 @@ std::vector<Step> plan_steps(const SweepRequest& request, const OpDefinition* co
     ceiling.reads = nearest_reads(traffic_of(request.definition->interface, problem));
     ceiling.of = steps.size() - 1;
     const bool possible = copy != nullptr ? can_read(copy->interface, ceiling.reads) : ceiling.reads == 1;
-    if (!possible || ceiling.bytes < 2 || !seen.emplace(ceiling.bytes, ceiling.reads).second) continue;
+    if (!possible || ceiling.bytes < 2) continue;
     if (copy != nullptr) {
       ceiling.problem = copy_problem(copy->interface, problem.spec.dtype, ceiling.bytes, ceiling.reads);
     }

@@ -12,8 +12,8 @@
 #include "tuner/sweep/problem_run.hpp"
 #include "tuner/sweep/sweep.hpp"
 
-/// The steps of a sweep in order: each problem, followed by its traffic's ceiling if it is the first with that traffic;
-/// finally the rates of the device's units. Values, made before anything is measured.
+/// The steps of a sweep in order: each problem, followed by its traffic's ceiling, of which one for each traffic is
+/// measured; finally the rates of the device's units. Values, made before anything is measured.
 namespace tilewright {
 
 struct Step {

@@ -196,6 +196,21 @@ TEST_F(Sweep, measures_the_copy_of_the_same_bytes_and_once_for_the_same_bytes) {
   EXPECT_EQ(device.copies_timed, 2);
 }
 
+TEST_F(Sweep, measures_a_ceiling_again_with_any_problem_of_its_traffic_and_once) {
+  FakeDevice device;
+  OpDefinition alike = *request.definition;
+  alike.bytes = Formula::parse("8000");
+  request.definition = &alike;
+  request.ceilings = true;
+  use_shapes("n=1000");
+  EXPECT_EQ(sweep(device).ceilings, 1U);
+  use_shapes("n=1000,2000");
+  EXPECT_EQ(sweep(device).ceilings, 1U) << "the first is in the cache, the second is not";
+  use_shapes("n=3000,4000");
+  EXPECT_EQ(sweep(device).ceilings, 1U);
+  EXPECT_EQ(sweep(device).ceilings, 0U);
+}
+
 TEST_F(Sweep, measures_a_gpus_compute_rate_once) {
   FakeDevice device({.gpu = true});
   request.ceilings = true;
