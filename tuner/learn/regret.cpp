@@ -401,9 +401,10 @@ std::vector<Region> by_region(const std::vector<Regret>& regrets) {
 
 std::vector<Problem> shapes_to_tune(const std::vector<Regret>& regrets, double tolerated, std::size_t most) {
   std::vector<const Regret*> losers;
-  std::set<ShapeDims> known;
+  // Several specs may have the same dims.
+  std::set<std::string> known;
   for (const Regret& regret : regrets) {
-    if (regret.is_tuned) known.insert(shape_of(regret.problem));
+    if (regret.is_tuned) known.insert(regret.problem.key());
     if (regret.tuned_for && regret.loss().value_or(0) > tolerated) losers.push_back(&regret);
   }
   std::ranges::stable_sort(losers, std::greater{}, [](const Regret* regret) { return *regret->loss(); });
@@ -414,7 +415,7 @@ std::vector<Problem> shapes_to_tune(const std::vector<Regret>& regrets, double t
     for (std::size_t d = 0; regret->is_tuned && d < problem.dims.size(); ++d) {
       problem.dims[d].second = between(problem.dims[d].second, regret->tuned_for->dims[d].second);
     }
-    if (known.insert(shape_of(problem)).second) found.push_back(std::move(problem));
+    if (known.insert(problem.key()).second) found.push_back(std::move(problem));
   }
   return found;
 }

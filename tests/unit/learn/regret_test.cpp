@@ -84,6 +84,19 @@ TEST_F(RegretTest, a_shape_that_is_not_tuned_and_loses_is_the_one_to_tune) {
   EXPECT_THAT(shapes_to_tune({regret}, 0.03, 8), ElementsAre(regret.problem));
 }
 
+TEST_F(RegretTest, a_shape_that_one_spec_has_tuned_may_be_the_one_to_tune_for_another) {
+  Regret tuned;
+  tuned.problem = parse_problem(problem(100, 100), interface_);
+  Regret loser;
+  loser.problem = tuned.problem;
+  loser.problem.spec.dtype = DType::f32;
+  loser.is_tuned = false;
+  loser.best_ns = 100;
+  loser.served_ns = 150;
+  loser.tuned_for = loser.problem;
+  EXPECT_THAT(shapes_to_tune({tuned, loser}, 0.03, 8), ElementsAre(loser.problem));
+}
+
 TEST_F(RegretTest, what_failed_where_it_would_serve_is_counted_by_itself) {
   Regret regret;
   regret.problem = parse_problem(problem(100, 100), interface_);
