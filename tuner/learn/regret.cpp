@@ -274,12 +274,13 @@ class Judge {
     // All such shapes have the same rest, hence the same spares.
     const bool is_same_rest = setting_.only_from || !is_tuned;
     std::vector<Spare>& spares = is_same_rest ? shared_ : own_;
-    if (!is_same_rest || shared_.empty()) {
+    if (!is_same_rest || !has_shared_) {
       spares = choose_spares(rest, interface_, spec_, device_, mode_, values_, failed_somewhere_,
                              rest.tuned_shapes(key_, mode_),
                              {.helpful = setting_.spares,
                               .filled = setting_.spares,
                               .covering = setting_.spares == 0 ? 0 : kMostCovering});
+      has_shared_ = has_shared_ || is_same_rest;
     }
     rest.keep(spares);
   }
@@ -329,6 +330,7 @@ class Judge {
   std::optional<Folds> folds_;
   std::vector<std::shared_ptr<const LossModel>> models_;
   std::vector<Spare> shared_, own_;
+  bool has_shared_ = false;
 };
 
 int region_of(std::int64_t value) { return static_cast<int>(std::log2(static_cast<double>(value)) / 4 + 1e-9); }
