@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <utility>
 
 namespace tilewright {
 namespace {
@@ -33,13 +34,18 @@ std::vector<ShapeDims> draw_shapes(const std::vector<ShapeDims>& tuned, std::siz
   const std::vector<double> begin = offsets(size, seed);
   // Drawn for each length on its own: a kernel may need rows of either alignment.
   std::mt19937_64 usual(seed);
+  std::vector<std::pair<double, double>> ranges;
+  for (std::size_t d = 0; d < size; ++d) {
+    const auto in_dim = [d](const ShapeDims& each) { return each[d]; };
+    const auto [least, most] = std::ranges::minmax_element(tuned, {}, in_dim);
+    ranges.emplace_back(std::max(1.0, static_cast<double>((*least)[d]) / beyond),
+                        static_cast<double>((*most)[d]) * beyond);
+  }
   std::vector<ShapeDims> drawn;
   for (std::size_t i = 0; i < count; ++i) {
     ShapeDims& shape = drawn.emplace_back();
     for (std::size_t d = 0; d < size; ++d) {
-      const auto [least, most] = std::ranges::minmax(tuned, {}, [&](const ShapeDims& each) { return each[d]; });
-      const double low = std::max(1.0, static_cast<double>(least[d]) / beyond);
-      const double high = static_cast<double>(most[d]) * beyond;
+      const auto& [low, high] = ranges[d];
       const double step = begin[d] + static_cast<double>(i + 1) / std::pow(golden, static_cast<double>(d + 1));
       std::int64_t length = std::llround(low * std::pow(high / low, step - std::floor(step)));
       if (usual() % 3 != 0 && length >= kLong) length = length / kUsualMultiple * kUsualMultiple;
