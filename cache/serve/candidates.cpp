@@ -24,6 +24,16 @@ constexpr double kMostCombinations = 1 << 20;
 // After this many unreadable rows the whole file counts as damaged, and other shapes are not asked for them.
 constexpr std::size_t kMostUnread = 16;
 
+/// allowed(); false if a formula of a damaged row has no value for the problem.
+bool is_allowed(const ImplementationRecipe& recipe, const Config& config, const Problem& problem,
+                const DeviceFacts& device) {
+  try {
+    return allowed(recipe, config, problem, device);
+  } catch (const UsageError&) {
+    return false;
+  }
+}
+
 /// Other stored devices of the same architecture, the most similar first; empty for the emulator.
 std::vector<DeviceFacts> relatives(const WinnerSource& source, const DeviceFacts& device) {
   if (device.is_cpu()) return {};
@@ -258,7 +268,8 @@ void Candidates::one_of(const Ranking& ranking, std::size_t at, const Around& ar
     const NearConfig& near = (*ranking)[at];
     if (offered_.contains(near.id)) continue;
     // Winners are few: why one cannot serve is reported. The others are many, and are filtered in their turn.
-    if (!near.role && !allowed(recipe_(near.id.implementation_hash), near.id.config, problem, query_.device)) continue;
+    if (!near.role && !is_allowed(recipe_(near.id.implementation_hash), near.id.config, problem, query_.device))
+      continue;
     for (std::size_t d = 0; d < near.tuned_for.size(); ++d) origin.problem.dims[d].second = near.tuned_for[d];
     const bool needs_compile = query_.with_compiles && (!near.has_binary || !serves(near, problem));
     const std::size_t failed = failures_;

@@ -34,7 +34,13 @@ std::variant<PlannedWinner, std::string> plan_candidate(const WinnerSource& sour
         fmt::format("{} has no implementation {} for {}", source.title(), row.implementation_hash, config.text()));
   }
   const bool is_known = !query.device.name.starts_with("sm_");
-  auto planned = make_plan(interface, stored->recipe, config, query.problem, is_known ? query.device : row.device);
+  std::variant<LaunchPlan, Illegal> planned;
+  try {
+    planned = make_plan(interface, stored->recipe, config, query.problem, is_known ? query.device : row.device);
+  } catch (const UsageError& error) {
+    // A formula of a damaged row has no value for this problem.
+    return error.what();
+  }
   if (auto* illegal = std::get_if<Illegal>(&planned)) return std::move(illegal->reason);
   auto& plan = std::get<LaunchPlan>(planned);
   if (std::string why = misaligned(plan.args, alignments); !why.empty()) return why;

@@ -59,9 +59,9 @@ struct Needs {
 };
 
 /// Chooses the config that serves a query of an op of this interface. A device known only by its architecture ("sm_90")
-/// is judged as the winner's own device. Throws UsageError if an address has less alignment than all callers of the op
-/// must give, or if the problem is beyond 2^63-1 bytes; CacheError if nothing serves and a part of the source, such as
-/// a winner's implementation, could not be read.
+/// is judged as the winner's own device. A config that cannot be planned, as by a damaged row, gives way. Throws
+/// UsageError if an address has less alignment than all callers of the op must give, or if the problem is beyond 2^63-1
+/// bytes; CacheError if nothing serves and a part of the source, such as a winner's implementation, could not be read.
 [[nodiscard]] Chosen choose(const WinnerSource& source, const OpInterface& interface, const ProblemQuery& query,
                             const Needs& needs = {});
 
