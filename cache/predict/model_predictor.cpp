@@ -39,7 +39,10 @@ std::vector<std::optional<double>> ModelPredictor::losses(std::span<const Config
       if (!own) continue;
       features.insert(features.end(), own->begin(), own->end());
       judged.push_back(i);
-    } catch (const Error&) {
+    } catch (const CacheError& error) {
+      // Another try may succeed. An implementation that is gone or damaged excludes only its own configs.
+      if (error.kind() == CacheFault::locked || error.kind() == CacheFault::denied) throw;
+    } catch (const UsageError&) {
       continue;  // a formula without a value here excludes only this config
     }
   }

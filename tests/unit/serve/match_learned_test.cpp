@@ -148,6 +148,39 @@ TEST_F(MatchLearned, nothing_is_expected_of_what_is_gone_or_illegal_here_and_the
   EXPECT_NEAR(losses.at(2).value(), 0.5, 0.01);
 }
 
+TEST_F(MatchLearned, a_lock_is_an_error_and_excludes_no_config) {
+  const OpInterface interface = softmax_interface();
+  const LossModel model = model_of_warps(8);
+  const DeviceFacts device = h200();
+  const ModelPredictor predictor(
+      model, interface, between.problem, device,
+      [](const std::string&) -> const ImplementationRecipe& { throw CacheError("locked", 0, CacheFault::locked); });
+  const ConfigId id{"impl-1", onchip_config(2, 0)};
+  EXPECT_THROW((void)predictor.losses(std::vector{&id}), CacheError);
+}
+
+TEST_F(MatchLearned, where_a_formula_of_a_config_has_no_value_the_next_serves) {
+  StoredImplementation damaged = onchip("impl-d");
+  damaged.recipe.constraints.push_back(Formula::parse("12 / (num_warps - num_warps) == 0"));
+  store.put_implementation(softmax_interface().hash(), damaged);
+  put_server(store, near, onchip_config(2, 0), WinnerRole::best, "impl-d");
+  put_server(store, far, onchip_config(16, 0));
+  const Chosen chosen = choose(store, softmax_interface(), query_of(between, false));
+  ASSERT_TRUE(chosen.choice.has_value()) << chosen.why;
+  EXPECT_EQ(chosen.choice->row.winner.trial.config, onchip_config(16, 0));
+  const Chosen none = choose(store, softmax_interface(), query_of(near, false));
+  EXPECT_THAT(none.choice->row.winner.trial.config, onchip_config(16, 0));
+}
+
+TEST_F(MatchLearned, a_config_without_a_role_whose_formula_has_no_value_is_left_out) {
+  StoredImplementation damaged = onchip("impl-d");
+  damaged.recipe.constraints.push_back(Formula::parse("12 / (num_warps - num_warps) == 0"));
+  store.put_implementation(softmax_interface().hash(), damaged);
+  put_server(store, near, onchip_config(16, 0));
+  store.put_trial(near, "impl-d", built_trial(store, onchip_config(2, 0), 900));
+  EXPECT_THAT(offered(between), ElementsAre("nearest 8x128 onchip{num_warps=16,static_dims=0}"));
+}
+
 TEST_F(MatchLearned, its_own_winner_is_served_whatever_others_promise) {
   put_server(store, near, onchip_config(2, 0));
   put_server(store, far, onchip_config(16, 0));
