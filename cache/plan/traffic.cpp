@@ -12,8 +12,7 @@ Traffic traffic_of(const OpInterface& interface, const Problem& problem) {
   // plan_args() has checked the same sums for overflow.
   for (const PlannedArg& arg : plan_args(interface, problem)) {
     if (arg.role == ArgRole::scalar) continue;
-    auto bytes = static_cast<std::int64_t>(size_of(arg.type));
-    for (const std::int64_t extent : arg.shape) bytes *= extent;
+    const auto bytes = static_cast<std::int64_t>(arg.bytes);
     if (arg.role != ArgRole::out) traffic.read += bytes;
     if (arg.role != ArgRole::in) traffic.written += bytes;
   }

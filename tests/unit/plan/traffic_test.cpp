@@ -52,6 +52,13 @@ TEST(Traffic, of_an_inout_tensor_goes_both_ways) {
   EXPECT_EQ(traffic.written, 2000);
 }
 
+TEST(Traffic, of_an_empty_tensor_is_nothing_however_long_its_extents) {
+  OpInterface interface = row_op();
+  interface.args = {tensor("x", ArgRole::in, {"rows", "cols"}),
+                    tensor("none", ArgRole::in, {"1099511627776", "1099511627776", "rows - rows"})};
+  EXPECT_EQ(traffic_of(interface, problem(interface, "norm")).read, 2000);
+}
+
 TEST(NearestReads, rounds_the_ratio_to_1_2_or_3_and_ties_down) {
   EXPECT_EQ(nearest_reads({100, 100}), 1);
   EXPECT_EQ(nearest_reads({149, 100}), 1);
