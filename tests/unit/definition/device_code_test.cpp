@@ -50,6 +50,12 @@ TEST(KernelsOf, steps_over_launch_bounds_and_attributes) {
               ElementsAre("a/2", "b/1", "c/1"));
 }
 
+TEST(KernelsOf, has_kernels_in_capitals) {
+  EXPECT_THAT(signatures("__global__ void SAXPY(int n, float a) {}\n"
+                         "__global__ void MAX_REGISTERS(64) GEMM2(int x) ;\n"),
+              ElementsAre("SAXPY/2", "GEMM2/1"));
+}
+
 TEST(KernelsOf, sees_no_kernel_in_comments_and_no_comma_in_them) {
   EXPECT_THAT(signatures("// __global__ void a(int x);\n__global__ void b(int x /* one, two */, int y) {}"),
               ElementsAre("b/2"));

@@ -86,9 +86,11 @@ class Cursor {
 };
 
 /// Words between `__global__` and the kernel's name that may take parentheses of their own.
-bool is_decoration(std::string_view word) {
-  const bool has_lower = std::ranges::any_of(word, [](char c) { return c >= 'a' && c <= 'z'; });
-  return word.starts_with("__") || word == "alignas" || word == "decltype" || !has_lower;
+bool is_decoration(std::string_view word) { return word.starts_with("__") || word == "alignas" || word == "decltype"; }
+
+/// A macro with parentheses of its own, or a kernel in capitals.
+bool is_in_capitals(std::string_view word) {
+  return std::ranges::none_of(word, [](char c) { return c >= 'a' && c <= 'z'; });
 }
 
 struct Include {
@@ -242,6 +244,9 @@ std::vector<KernelSignature> kernels_of(std::string_view text) {
       } else {
         std::vector<std::string> parameters = cursor.arguments();
         if (is_decoration(last)) continue;
+        cursor.skip_space();
+        // The kernel's name stands behind a macro.
+        if (is_in_capitals(last) && !cursor.at_end() && cursor.peek() != '{' && cursor.peek() != ';') continue;
         found.push_back({std::string(last), std::move(parameters)});
         break;
       }
