@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,20 @@
 namespace tilewright {
 namespace {
 
-/// A larger tensor is sampled at this many evenly spaced elements, whose sum is scaled up.
+/// A larger tensor is sampled at this many elements, whose sum is scaled up.
 constexpr std::int64_t kMostElements = 4096;
+/// Contents often repeat after a number of elements with these factors.
+constexpr std::int64_t kUsualFactors = 2 * 3 * 5 * 7 * 11 * 13;
+
+__extension__ using Wide = __int128;
+
+/// The step from one sampled element to the next, modulo `count`: near the golden ratio, so that any number of elements
+/// is spread evenly, and without a common factor with usual periods, so that it meets all their places alike.
+std::int64_t step_through(std::int64_t count) {
+  auto step = static_cast<std::int64_t>(Wide{count} * 618'033'989 / 1'000'000'000);
+  while (std::gcd(step, count) != 1 || std::gcd(step, kUsualFactors) != 1) ++step;
+  return step;
+}
 
 const Argument* summed(const OpDefinition& definition, std::string_view name) {
   const std::vector<Argument>& args = definition.interface.args;
@@ -37,13 +50,18 @@ std::int64_t sum_of(const Argument& arg, const OpDefinition& definition, const P
   std::vector<std::int64_t> indices(extents.size());
   SampleScope scope(definition, problem, static_cast<std::uint64_t>(draw));
   scope.set_indices(sample.index, indices);
+  const std::int64_t step = looked < *count ? step_through(*count) : 1;
   checked::Number sum = 0;
   for (std::int64_t i = 0; i < looked && sum; ++i) {
-    std::int64_t element = *count / looked * i + *count % looked * i / looked;
+    auto element = static_cast<std::int64_t>(Wide{step} * i % *count);
     for (std::size_t e = extents.size(); e-- > 0; element /= extents[e]) indices[e] = element % extents[e];
     sum = checked::add(*sum, sample.formula->integer(scope));
   }
-  if (sum && looked < *count) sum = checked::multiply(*sum / looked, *count);
+  if (sum && looked < *count) {
+    const Wide scaled = Wide{*sum} * *count / looked;
+    sum = static_cast<std::int64_t>(scaled);
+    if (*sum != scaled) sum.reset();
+  }
   if (!sum) refuse_sample(*sample.formula, fmt::format("the sum of '{}' is beyond 2^63-1", arg.name));
   return *sum;
 }

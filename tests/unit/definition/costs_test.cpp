@@ -49,6 +49,14 @@ TEST(Costs, of_many_elements_are_those_of_some) {
   EXPECT_NEAR(of_some, 499.5e6, 10e6);
 }
 
+TEST(Costs, of_many_elements_keep_fractions_and_meet_all_places_of_a_period) {
+  constexpr std::int64_t kCount = std::int64_t{1} << 20;
+  EXPECT_EQ(bytes(ragged("n % 2", "lengths"), kCount, 1), kCount / 2);
+  EXPECT_EQ(bytes(ragged("select(n % 256 == 0, most, 0)", "lengths"), kCount, 3), 3 * kCount / 256);
+  const double rising = static_cast<double>(bytes(ragged("n", "lengths"), kCount, 1));
+  EXPECT_NEAR(rising / (0.5 * kCount * kCount), 1, 0.01);
+}
+
 TEST(Costs, beyond_63_bits_are_an_error) {
   EXPECT_THROW((void)bytes(ragged("most", "lengths"), std::int64_t{1} << 40, std::int64_t{1} << 40), DefinitionError);
 }
