@@ -82,8 +82,15 @@ void refuse_sample(const Formula& formula, std::string message) {
 SampleValue scalar_sample(const OpDefinition& definition, const std::string& name, const Problem& problem) {
   const auto sample = definition.samples.find(name);
   if (sample == definition.samples.end()) return std::int64_t{0};
-  if (sample->second.formula) return sample->second.formula->integer(ProblemScope(problem));
-  return sample->second.scale;
+  if (!sample->second.formula) return sample->second.scale;
+  const Formula& formula = *sample->second.formula;
+  const std::int64_t value = formula.integer(ProblemScope(problem));
+  const std::vector<Argument>& args = definition.interface.args;
+  const auto arg = std::ranges::find(args, name, &Argument::name);
+  if (arg == args.end() || holds(arg->type_for(problem.spec.dtype), value)) return value;
+  refuse_sample(formula, fmt::format("the sample of '{}' has the value {}, which {} does not hold{}", name, value,
+                                     tilewright::name(arg->type_for(problem.spec.dtype)),
+                                     values_in(formula, ProblemScope(problem))));
 }
 
 std::vector<std::vector<StrideStep>> sample_strides(const OpDefinition& definition, const Problem& problem,

@@ -21,7 +21,7 @@ namespace tilewright {
 using SampleValue = std::variant<std::int64_t, double>;
 
 /// The value of the scalar `name`; 0 if the definition has none. Throws DefinitionError if its formula cannot be
-/// evaluated.
+/// evaluated, or if the scalar's type does not hold the value.
 [[nodiscard]] SampleValue scalar_sample(const OpDefinition& definition, const std::string& name,
                                         const Problem& problem);
 

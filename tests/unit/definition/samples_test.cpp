@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "tests/unit/definition/helpers.hpp"
 
 namespace tilewright::test {
@@ -39,6 +41,20 @@ TEST(Samples, of_scalars_are_numbers_or_formulas_of_the_problem) {
   EXPECT_EQ(scalar_sample(definition, "p", problem), SampleValue(std::int64_t{192}));
   EXPECT_EQ(scalar_sample(definition, "eps", problem), SampleValue(0.5));
   EXPECT_EQ(scalar_sample(definition, "other", problem), SampleValue(std::int64_t{0}));
+}
+
+TEST(Samples, of_scalars_are_values_of_their_types) {
+  OpDefinition definition = load_op("\"round_up(cols, 64) + 64\"");
+  const Problem problem = parse_problem("mini[act=gelu]{rows=4,cols=65}", definition.interface);
+  std::ranges::find(definition.interface.args, "p", &Argument::name)->type = DType::i32;
+  definition.samples.at("p").formula = Formula::parse("rows * 1000000000");
+  try {
+    static_cast<void>(scalar_sample(definition, "p", problem));
+    FAIL() << "i32 ends below";
+  } catch (const DefinitionError& error) {
+    EXPECT_THAT(error.what(),
+                testing::HasSubstr("the sample of 'p' has the value 4000000000, which i32 does not hold"));
+  }
 }
 
 TEST(Samples, of_pitches_are_none_where_a_tensor_is_dense) {

@@ -66,19 +66,23 @@ class SamplesReader {
       if (arg.role == ArgRole::out) continue;
       const Node* node = section.find(arg.name);
       if (node == nullptr) continue;
-      samples[arg.name] = arg.role == ArgRole::scalar ? read_scalar(*node, arg.name) : read_tensor(*node, arg, title);
+      samples[arg.name] = arg.role == ArgRole::scalar ? read_scalar(*node, arg) : read_tensor(*node, arg, title);
     }
     if (op_.args.complete) section.finish();
   }
 
-  Sample read_scalar(const Node& node, const std::string& arg) {
-    const std::string what = fmt::format("the sample of the scalar '{}'", arg);
+  Sample read_scalar(const Node& node, const Argument& arg) {
+    const std::string what = fmt::format("the sample of the scalar '{}'", arg.name);
     Sample sample{"value", 0.0};
     if (node.kind == Node::Kind::integer || node.kind == Node::Kind::text) {
       sample.formula = read_formula(node, what, Stage::problem, op_.vocabulary, mistakes_);
       if (node.kind == Node::Kind::integer) sample.scale = static_cast<double>(node.integer);
     } else if (node.kind == Node::Kind::real) {
       sample.scale = node.real;
+      if (holds_whole_numbers(arg)) {
+        mistakes_.add(node.place, fmt::format("{} must be a whole number, as '{}' is {}", what, arg.name,
+                                              arg.type ? name(*arg.type) : "dtype"));
+      }
     } else {
       mistakes_.add(node.place, fmt::format("{} must be a number or a formula, and is {}", what, name(node.kind)));
     }
