@@ -175,7 +175,11 @@ WholeBounds whole_bounds(const Sample& sample, const PlannedArg& arg, const Scop
     refuse_sample(*sample.to, fmt::format("the sample of '{}' is a {} from {} to {}, and there is no number in it{}",
                                           arg.name, sample.fill, bounds.from, bounds.to, values_in(*sample.to, scope)));
   }
-  // A prefix ends in `to` itself.
+  // Numbers are drawn from below this; a prefix ends in `to` itself.
+  if (!(is_prefix ? checked::add(bounds.to, 1) : checked::subtract(bounds.to, bounds.from))) {
+    refuse_sample(*sample.to, fmt::format("the sample of '{}' is a {} from {} to {}, of more than 2^63-1 numbers{}",
+                                          arg.name, sample.fill, bounds.from, bounds.to, values_in(*sample.to, scope)));
+  }
   const std::int64_t last = is_prefix ? bounds.to : bounds.to - 1;
   for (const std::int64_t value : {bounds.from, last, bounds.sometimes.value_or(last)}) {
     if (holds(arg.type, value)) continue;

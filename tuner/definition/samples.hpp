@@ -68,8 +68,8 @@ struct WholeBounds {
   std::optional<std::int64_t> sometimes{};
 };
 
-/// The bounds of a "range", "prefix" or "permutation". Throws DefinitionError if they contain no number, or one that
-/// the argument's type does not hold.
+/// The bounds of a "range", "prefix" or "permutation". Throws DefinitionError if they contain no number, more than
+/// 2^63-1, or one that the argument's type does not hold.
 [[nodiscard]] WholeBounds whole_bounds(const Sample& sample, const PlannedArg& arg, const Scope& scope);
 
 /// The definition with sample set `index`: 0 is the first, followed by `more_samples`.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_map>
 
 #include "tuner/device/tensor_tools.hpp"
 
@@ -24,6 +25,8 @@ class Draws {
 };
 
 constexpr std::int64_t kOneIn = 8;
+// A permutation of more numbers than this for each element is drawn without a list of all of them.
+constexpr std::int64_t kSparse = 16;
 
 void fill_range(std::vector<std::int64_t>& elements, const WholeBounds& bounds, Draws draws) {
   for (std::int64_t& element : elements) {
@@ -49,8 +52,24 @@ void fill_prefix(std::vector<std::int64_t>& elements, std::int64_t to, std::int6
   }
 }
 
+// As fill_permutation() does it, but only the numbers that were exchanged are kept.
+void fill_sparsely(std::vector<std::int64_t>& elements, std::int64_t to, Draws draws) {
+  std::unordered_map<std::int64_t, std::int64_t> exchanged;
+  const auto number_at = [&](std::int64_t place) {
+    const auto found = exchanged.find(place);
+    return found == exchanged.end() ? place : found->second;
+  };
+  std::int64_t place = 0;
+  for (std::int64_t& element : elements) {
+    const std::int64_t other = place + draws.below(to - place);
+    element = number_at(other);
+    exchanged[other] = number_at(place++);
+  }
+}
+
 void fill_permutation(std::vector<std::int64_t>& elements, std::int64_t to, Draws draws) {
   const auto count = static_cast<std::int64_t>(elements.size());
+  if (to / kSparse > count) return fill_sparsely(elements, to, draws);
   // Also draws numbers beyond the tensor's size: not all pages are in use.
   std::vector<std::int64_t> numbers(static_cast<std::size_t>(to));
   for (std::int64_t first = 0; first < count; first += to) {

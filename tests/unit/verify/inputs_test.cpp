@@ -337,6 +337,26 @@ TEST_F(Arguments, of_a_range_that_has_no_number_are_refused) {
   }
 }
 
+TEST_F(Arguments, of_more_whole_numbers_than_63_bits_count_are_refused) {
+  definition_.interface.args[1].type = DType::i64;
+  const auto mistake = [&](const char* fill, const char* from, const char* to) -> std::string {
+    Sample sample{fill};
+    sample.from = Formula::parse(from);
+    sample.to = Formula::parse(to);
+    definition_.samples["i"] = sample;
+    try {
+      (void)make();
+    } catch (const DefinitionError& error) {
+      return error.what();
+    }
+    return {};
+  };
+  const auto complaint = HasSubstr("of more than 2^63-1 numbers");
+  EXPECT_THAT(mistake("range", "-4611686018427387904", "4611686018427387904"), complaint);
+  EXPECT_THAT(mistake("prefix", "0", "9223372036854775807"), complaint);
+  EXPECT_EQ(mistake("range", "-4611686018427387904", "4611686018427387903"), "");
+}
+
 TEST_F(Arguments, that_another_op_makes_need_its_reference) {
   Sample made{"made"};
   made.made = MadeInput{std::make_shared<const OpDefinition>(definition_), "y"};

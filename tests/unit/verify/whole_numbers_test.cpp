@@ -5,7 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
 #include <set>
+
+#include "tuner/device/tensor_tools.hpp"
 
 namespace tilewright {
 namespace {
@@ -63,6 +67,21 @@ TEST(WholeNumbers, of_a_permutation_are_there_once_and_again_only_after_all) {
     EXPECT_EQ(std::count(many.begin() + 10, many.begin() + 20, value), 1);
   }
   EXPECT_FALSE(std::is_sorted(many.begin(), many.begin() + 10));
+}
+
+TEST(WholeNumbers, of_a_permutation_of_many_for_few_elements_are_drawn_as_those_of_few) {
+  constexpr std::int64_t kTo = 1000;
+  const Numbers few = numbers("permutation", {8}, {0, kTo}, 5);
+  Numbers all(kTo);
+  std::iota(all.begin(), all.end(), 0);
+  for (std::size_t i = 0; i < few.size(); ++i) {
+    std::swap(all[i], all[i + utility::random_bits(5, i) % (static_cast<std::size_t>(kTo) - i)]);
+    EXPECT_EQ(few[i], all[i]);
+  }
+  Numbers huge = numbers("permutation", {100}, {0, std::numeric_limits<std::int64_t>::max()});
+  std::ranges::sort(huge);
+  EXPECT_EQ(std::ranges::adjacent_find(huge), huge.end());
+  EXPECT_GE(huge.front(), 0);
 }
 
 TEST(WholeNumbers, follow_from_the_key) {
