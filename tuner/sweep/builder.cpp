@@ -123,6 +123,7 @@ std::string Builder::request(const GeneratedSource& source, const std::string& a
                              const std::string& implementation_hash, std::int64_t sweep) {
   std::string key = key_of(source, arch, implementation_hash);
   if (known_.count(key) != 0 || pending_.count(key) != 0 || look_up(key)) return key;
+  failed_.erase(key);
   pending_.emplace(key, Pending{arch, sweep});
   pool_.submit(key, compile_request(source, arch, builtin_dir_));
   return key;
@@ -132,6 +133,8 @@ void Builder::keep(CompilePool::Finished finished) {
   const auto pending = pending_.extract(finished.key);
   if (finished.error) {
     if (interrupted_()) return;
+    // Whoever waits for this build learns why there is none, too.
+    failed_[finished.key] = finished.error;
     std::rethrow_exception(finished.error);
   }
   if (!finished.result.ok && interrupted_()) return;
@@ -223,6 +226,7 @@ std::optional<Build> Builder::wait(const std::string& key) {
       pool_.cancel();
       return std::nullopt;
     }
+    if (const auto failed = failed_.find(key); failed != failed_.end()) std::rethrow_exception(failed->second);
     // Only a key that was not requested gets here.
     if (pending_.count(key) == 0) throw Error(fmt::format("waiting for build {}: nothing compiles it", key));
     wait_a_moment(key);

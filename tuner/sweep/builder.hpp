@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <exception>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -112,6 +113,8 @@ class Builder {
   };
   /// Requested and not known yet.
   std::map<std::string, Pending> pending_;
+  /// Requested, but the compiler itself failed.
+  std::map<std::string, std::exception_ptr> failed_;
   /// Keys that ready() has already looked up in the cache.
   std::set<std::string> absent_;
   bool retry_failed_ = false;

@@ -100,6 +100,24 @@ TEST_F(BuilderTest, tells_which_compiler_made_a_build_when_and_for_which_sweep) 
   EXPECT_LE(*build.began_us, after);
 }
 
+TEST_F(BuilderTest, tells_everyone_who_waits_that_the_compiler_is_broken) {
+  Store store = open();
+  compiler.broken = "there is no compiler";
+  Builder builder = make(store);
+  const std::string first = builder.request(source("a"), "cpu", "hash");
+  const std::string second = builder.request(source("b"), "cpu", "hash");
+  for (const std::string& key : {first, second, first}) {
+    try {
+      (void)builder.wait(key);
+      ADD_FAILURE() << "nothing can be compiled";
+    } catch (const Error& error) {
+      EXPECT_STREQ(error.what(), "there is no compiler");
+    }
+  }
+  compiler.broken.clear();
+  EXPECT_TRUE(builder.wait(builder.request(source("a"), "cpu", "hash"))->ok);
+}
+
 TEST_F(BuilderTest, takes_what_the_cache_has_failures_included) {
   Store store = open();
   std::string good, bad;
