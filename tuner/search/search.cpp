@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "cache/model/not_reached.hpp"
@@ -54,10 +55,15 @@ std::vector<std::size_t> Search::finalists() const { return tilewright::finalist
 std::map<std::string, int> Search::pruned() const {
   std::map<std::string, int> reasons;
   int dropped = 0;
+  int beyond_final = 0;
   int left_out = 0;
-  for (const auto& trial : trials_) {
+  const Leaders found = leaders(trials_);
+  std::set<std::size_t> leading(found.best.begin(), found.best.end());
+  leading.insert(found.dynamic.begin(), found.dynamic.end());
+  for (std::size_t i = 0; i < trials_.size(); ++i) {
+    const auto& trial = trials_[i];
     if (!trial) ++left_out;
-    if (trial && timed(*trial) && trial->look == LookLength::brief) ++dropped;
+    if (trial && timed(*trial) && trial->look == LookLength::brief) ++(leading.contains(i) ? beyond_final : dropped);
     if (trial && trial->status == TrialStatus::pruned) ++reasons[kind_of_prune(trial->reason)];
   }
   const int unreached = std::min(left_out, static_cast<int>(strategy_->still_to_try()));
@@ -65,6 +71,7 @@ std::map<std::string, int> Search::pruned() const {
     if (count > 0) reasons.emplace(reason, count);
   };
   add("dropped after a brief look: slower than the fastest by more than their intervals", dropped);
+  add("dropped after a brief look: one of more leaders than a final takes", beyond_final);
   add(kNotReached, unreached);
   add(strategy_->why_left_out(), left_out - unreached);
   return reasons;

@@ -36,6 +36,27 @@ TEST(Search, says_how_many_a_race_dropped) {
   EXPECT_EQ(dropped + choice.finalists, 30);
 }
 
+TEST(Search, says_how_many_leaders_had_no_place_in_the_final) {
+  Landscape landscape(kMostFinalists + 3);
+  Search search(landscape.space, "race", 0);
+  const auto look_at = [&](std::size_t i, LookLength length, double median_ns) {
+    Trial trial;
+    trial.config = landscape.space.candidates[i];
+    trial.look = length;
+    trial.timing = Timing{};
+    trial.timing->median_ns = median_ns;
+    trial.timing->low_ns = median_ns - 10;
+    trial.timing->high_ns = median_ns + 10;
+    search.tell(i, trial);
+  };
+  for (std::size_t i = 0; i < kMostFinalists + 2; ++i) look_at(i, LookLength::brief, 100);
+  look_at(kMostFinalists + 2, LookLength::brief, 500);
+  for (const std::size_t i : search.finalists()) look_at(i, LookLength::final, 100);
+  const Selection choice = search.winners().front().choice;
+  EXPECT_EQ(choice.pruned.at("dropped after a brief look: one of more leaders than a final takes"), 2);
+  EXPECT_EQ(choice.pruned.at("dropped after a brief look: slower than the fastest by more than their intervals"), 1);
+}
+
 TEST(Search, holds_a_final_among_those_that_may_be_the_fastest) {
   Landscape landscape(30, 5);
   landscape.times[20] = 1002;
