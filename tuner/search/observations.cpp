@@ -6,13 +6,11 @@ namespace tilewright {
 std::vector<Look> whole_looks(const std::vector<std::size_t>& order, const Observations& observations,
                               const SearchSpace& space, std::size_t most) {
   std::vector<Look> looks;
-  for (std::size_t i = 0; i < space.candidates.size() && looks.size() < most; ++i) {
-    if (space.candidates[i] != space.base || observations.finished(i)) continue;
-    looks.push_back({i, LookLength::whole, space.rule});
-  }
+  const std::optional<std::size_t> base = observations.base();
+  if (base && most > 0 && !observations.finished(*base)) looks.push_back({*base, LookLength::whole, space.rule});
   for (const std::size_t i : order) {
     if (looks.size() >= most) break;
-    if (observations.finished(i) || space.candidates[i] == space.base) continue;
+    if (observations.finished(i) || i == base) continue;
     looks.push_back({i, LookLength::whole, space.rule});
   }
   return looks;

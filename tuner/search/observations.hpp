@@ -14,7 +14,10 @@ namespace tilewright {
 
 class Observations {
  public:
-  explicit Observations(const SearchSpace& space) : trials_(space.candidates.size()) {}
+  explicit Observations(const SearchSpace& space) : trials_(space.candidates.size()) {
+    const auto base = std::ranges::find(space.candidates, space.base);
+    if (base != space.candidates.end()) base_ = static_cast<std::size_t>(base - space.candidates.begin());
+  }
 
   void tell(std::size_t candidate, const Trial& trial) {
     trials_.at(candidate) = trial;
@@ -22,6 +25,8 @@ class Observations {
     if (trials_[candidate]->timing) trials_[candidate]->timing->rounds_ns.clear();
   }
 
+  /// The base, if it is a candidate.
+  [[nodiscard]] std::optional<std::size_t> base() const noexcept { return base_; }
   [[nodiscard]] bool known(std::size_t candidate) const { return trials_[candidate].has_value(); }
   /// Whether nothing more can be learned: the trial failed, or its look was not brief.
   [[nodiscard]] bool finished(std::size_t candidate) const {
@@ -48,6 +53,7 @@ class Observations {
 
  private:
   std::vector<std::optional<Trial>> trials_;
+  std::optional<std::size_t> base_{};
 };
 
 /// Whole looks at the unfinished candidates of `order`, the base first.

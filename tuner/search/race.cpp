@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
-#include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,8 +22,8 @@ class Race final : public Strategy {
   /// A brief look at each candidate; a whole one at the base, to which speed-ups refer. Leaders meet in the final.
   [[nodiscard]] std::vector<Look> ask(std::size_t most) const override {
     std::vector<Look> looks = whole_looks({}, observations_, space_, most);
-    const double best = fastest(false);
-    const double dynamic = fastest(true);
+    const double best = best_.value_or(0);
+    const double dynamic = dynamic_.value_or(0);
     for (const std::size_t i : order_) {
       if (looks.size() >= most) break;
       if (observations_.known(i) || space_.candidates[i] == space_.base) continue;
@@ -36,26 +35,32 @@ class Race final : public Strategy {
     return looks;
   }
 
-  void tell(std::size_t candidate, const Trial& trial) override { observations_.tell(candidate, trial); }
+  void tell(std::size_t candidate, const Trial& trial) override {
+    const bool replaces = observations_.known(candidate);
+    observations_.tell(candidate, trial);
+    if (!replaces) return compare(candidate);
+    best_.reset();
+    dynamic_.reset();
+    for (std::size_t i = 0; i < observations_.size(); ++i) compare(i);
+  }
 
   [[nodiscard]] std::size_t still_to_try() const override { return observations_.count_unknown(); }
   [[nodiscard]] std::string name() const override { return "race"; }
 
  private:
-  /// The smallest median; 0 if there is none.
-  [[nodiscard]] double fastest(bool dynamic_only) const {
-    double least = std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i < observations_.size(); ++i) {
-      const Timing* timing = observations_.timing(i);
-      if (timing == nullptr || (dynamic_only && space_.candidates[i].specialised())) continue;
-      least = std::min(least, timing->median_ns);
-    }
-    return std::isinf(least) ? 0 : least;
+  void compare(std::size_t candidate) {
+    const Timing* timing = observations_.timing(candidate);
+    if (timing == nullptr) return;
+    best_ = std::min(best_.value_or(timing->median_ns), timing->median_ns);
+    if (space_.candidates[candidate].specialised()) return;
+    dynamic_ = std::min(dynamic_.value_or(timing->median_ns), timing->median_ns);
   }
 
   const SearchSpace& space_;
   Observations observations_;
   std::vector<std::size_t> order_;
+  /// The smallest medians: of all, and of those without specialised dims.
+  std::optional<double> best_, dynamic_;
 };
 
 }  // namespace
