@@ -93,8 +93,6 @@ std::vector<double> dim_weights(const std::vector<ShapeSummary>& known, const st
   return weights;
 }
 
-std::vector<double> dim_weights(const std::vector<ShapeSummary>& known) { return dim_weights(known, losses_of(known)); }
-
 std::vector<Losses> paddings_of(const std::vector<ShapeSummary>& known, const std::vector<Losses>& losses,
                                 const LogPadding& padding) {
   std::vector<Losses> paddings(known.size());
@@ -138,11 +136,6 @@ double cost_of_padding(const std::vector<Losses>& losses, const std::vector<Loss
     variance += sum.square - sum.padding * sum.padding / sum.count;
   }
   return std::clamp(covariance / variance, 0.0, 1.0);
-}
-
-double cost_of_padding(const std::vector<ShapeSummary>& known, const LogPadding& padding) {
-  const std::vector<Losses> losses = losses_of(known);
-  return padding ? cost_of_padding(losses, paddings_of(known, losses, padding)) : 0;
 }
 
 }  // namespace tilewright

@@ -31,7 +31,6 @@ constexpr double kMostLoss = 1;
 
 /// For each dim the cost of a doubling, as a natural logarithm of time. Least squares over the pairs of shapes where
 /// the winner of one was timed at the other; near pairs count more, with a pull towards kUsualWeight. At least 0.2 %.
-[[nodiscard]] std::vector<double> dim_weights(const std::vector<ShapeSummary>& known);
 [[nodiscard]] std::vector<double> dim_weights(const std::vector<ShapeSummary>& known,
                                               const std::vector<Losses>& losses);
 constexpr double kUsualWeight = 0.05;
@@ -44,7 +43,6 @@ constexpr double kUsualWeight = 0.05;
 
 /// The power of the padding that a config's times follow, 0 to 1: least squares over the differences between shapes,
 /// with a pull towards 0. About 1 if computing bounds the time, less if idle lanes cost little.
-[[nodiscard]] double cost_of_padding(const std::vector<ShapeSummary>& known, const LogPadding& padding);
 [[nodiscard]] double cost_of_padding(const std::vector<Losses>& losses, const std::vector<ByConfig<double>>& paddings);
 
 }  // namespace tilewright
