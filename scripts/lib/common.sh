@@ -74,10 +74,15 @@ use_private_cuda() {
   unset CUDA_PATH
 }
 
-# configure PRESET [-DNAME=VALUE...]: configures build/PRESET where that was not done or a value is given; ninja itself
-# notices later changes.
+# configure PRESET [-DNAME=VALUE...]: configures build/PRESET where that was not done or its cache has another value;
+# ninja itself notices later changes.
 configure() {
-  if [ $# -gt 1 ] || [ ! -e "$root/build/$1/build.ninja" ]; then
+  local folder=$root/build/$1 wanted name stale=no
+  for wanted in "${@:2}"; do
+    name=${wanted%%=*}
+    grep -qE "^${name#-D}:[A-Z]+=${wanted#*=}\$" "$folder/CMakeCache.txt" 2>/dev/null || stale=yes
+  done
+  if [ "$stale" = yes ] || [ ! -e "$folder/build.ninja" ]; then
     say "configuring build/$1"
     (cd "$root" && logged "configure-$1" cmake --preset "$@")
   fi
