@@ -7,11 +7,15 @@ import pathlib
 import re
 import sys
 
-# "	1234 - unit_compile.Nvrtc.finds_it (Skipped)", below "The following tests did not run:".
-SKIPPED = re.compile(r"^\s*\d+ - (\S+) \((Skipped|Not Run|Disabled)\)$", re.MULTILINE)
+# "	1234 - unit_compile.Nvrtc.finds_it (Skipped)", below "The following tests did not run:". A test with a parameter has
+# it in its name: "unit_kernels.Ops/Spaces.hold/gemm  # GetParam() = "gemm" (Skipped)".
+SKIPPED = re.compile(
+    r"^\s*\d+ - (\S.*?)(?:\s+# GetParam\(\) = .*)? \((Skipped|Not Run|Disabled)\)[^\n()]*$", re.MULTILINE)
 
-# "3/10 Testing: store_tests.whole.0", and then "[  SKIPPED ] DiskFull.on_a_small_file_system (0 ms)".
-WITHIN = re.compile(r"^\d+/\d+ Testing: (?P<program>\w+)|^\[  SKIPPED \] (?P<test>\S+) \(", re.MULTILINE)
+# "3/10 Testing: store_tests.whole.0", and then "[  SKIPPED ] DiskFull.on_a_small_file_system (0 ms)", with a parameter
+# "[  SKIPPED ] Ops/Spaces.hold/gemm, where GetParam() = "gemm" (0 ms)".
+WITHIN = re.compile(
+    r"^\d+/\d+ Testing: (?P<program>\w+)|^\[  SKIPPED \] (?P<test>[^\s,]+)(?:, where .*)? \(\d+ ms\)", re.MULTILINE)
 
 
 def skipped_within(log):

@@ -31,6 +31,15 @@ class CheckSkips(unittest.TestCase):
         log = "  7/99 Test  #7: gpu_tests.Device.runs ....   Passed    0.01 sec\n"
         self.assertEqual(check_skips.unexpected(log, []), [])
 
+    def test_of_tests_with_parameters_are_found_by_the_name_without_it(self):
+        log = ('\t  7 - unit_kernels.Ops/Spaces.hold/gemm  # GetParam() = "gemm" (Skipped)\n'
+               "\t  8 - gpu_tests.Cases/Gpu.is_right/0  # GetParam() = dtype=bf16 b=2 (Skipped)\n"
+               '3/10 Testing: unit_compile.whole.0\n[  SKIPPED ] Ops/X.y/0, where GetParam() = ("a", 1) (3 ms)\n')
+        found = ["unit_kernels.Ops/Spaces.hold/gemm", "gpu_tests.Cases/Gpu.is_right/0", "unit_compile.Ops/X.y/0"]
+        self.assertEqual(check_skips.unexpected(log, []), found)
+        self.assertEqual(check_skips.unexpected(log, check_skips.allowed_patterns(r"gpu_tests\..*  needs a GPU")),
+                         [found[0], found[2]])
+
     def test_what_a_whole_program_skips_is_found(self):
         log = (
             "3/10 Testing: store_tests.whole.0\n3/10 Test: store_tests.whole.0\n[ RUN      ] DiskFull.is_told\n"
