@@ -141,8 +141,18 @@ def parse(words):
     return options
 
 
+def is_sustained(options, cell):
+    return cell.op in IN_REGIMES and options.regime == "sustained"
+
+
+def keys_of(words):
+    """What tells the results apart that these words ask for: the name of a cell, and whether it is in sustained."""
+    options = parse(words)
+    return {(cell.name, is_sustained(options, cell)) for cell in options.cells}
+
+
 def result_file(options, cell):
-    suffix = "-sustained" if cell.op in IN_REGIMES and options.regime == "sustained" else ""
+    suffix = "-sustained" if is_sustained(options, cell) else ""
     return pathlib.Path(options.out) / f"{cell.name}{suffix}.json"
 
 

@@ -423,15 +423,23 @@ class Measuring(unittest.TestCase):
                          [("softmax pitch=dense", 0.5), ("softmax pitch=dense", 0.25), ("rope", 0.5), ("rope", 0.25)])
         self.assertEqual(len(made["commands"]), 4)
 
-    def test_count_the_seconds_of_the_cells_that_a_folder_has(self):
+    def test_of_cells_are_of_this_commit_and_of_what_is_asked_for_alone(self):
+        first, second = "softmax-bf16-8192x4096", "softmax-bf16-16x4096"
+        cells = [{"cell": first, "commit": "c0ffee", "seconds": 2.5}, {"cell": second, "commit": "another"},
+                 {"cell": "softmax-f32-7x5", "commit": "c0ffee", "seconds": 9},
+                 {"cell": "gemm-layout=nt-bf16-1x4096x4096", "commit": "c0ffee", "regime": "sustained"}]
         with tempfile.TemporaryDirectory() as folder, \
-                mock.patch.object(benchmark.report, "load", lambda _: [{"commit": "c0ffee", "seconds": 2.5},
-                                                                       {"commit": "another", "seconds": 9}]):
-            (pathlib.Path(folder) / "gemm").mkdir()
+                mock.patch.object(benchmark, "find", lambda name, _=None: benchmark.Place(name, name)), \
+                mock.patch.object(benchmark.report, "load", lambda _: cells), \
+                mock.patch.object(benchmark.record, "figures", lambda results: [each["cell"] for each in results]):
+            (pathlib.Path(folder) / "rows").mkdir()
             bench, _ = self.bench(folder, lambda *_: "", cells=folder)
-            for part, seconds in (("gemm", 2.5), ("rows", 0)):
-                bench.begin(part)
-                self.assertEqual(bench.kept_seconds, seconds)
+            bench.begin("rows")
+            self.assertEqual(benchmark.compare(bench, "rows", "--op", "softmax"), [first])
+            self.assertEqual(bench.kept_seconds, 2.5)
+            with self.assertRaisesRegex(benchmark.Failed, "measured no cell"):
+                bench.begin("rows")
+                benchmark.compare(bench, "rows", "--op", "gemm")
 
     def test_of_gradients_sweep_the_copies_of_their_cells_before(self):
         with tempfile.TemporaryDirectory() as folder, \
