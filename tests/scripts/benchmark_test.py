@@ -65,6 +65,11 @@ FIGURES = {
 }
 
 
+def cache(path):
+    with contextlib.closing(sqlite3.connect(path)) as made:
+        made.execute("CREATE TABLE IF NOT EXISTS a (b)")
+
+
 def result(part):
     return {"part": part, "commit": "0123456789abcdef", "device": "NVIDIA H200", "driver": "580.1", "cores": 16,
             "brief": True, "date": "2026-01-02", "seconds": 5, "commands": ["tilewright x"], "figures": FIGURES[part]}
@@ -287,6 +292,8 @@ class Measuring(unittest.TestCase):
         def run(*words, **_):
             calls.append([getattr(word, "shown", word) for word in words])
             bench.commands.append(shlex.join(calls[-1]))
+            if "import" in calls[-1]:
+                cache(words[-1])
             return answer(calls[-1], words)
         bench.run = run
         return bench, calls
@@ -351,6 +358,53 @@ class Measuring(unittest.TestCase):
         self.assertIn("gemm", bench.missing[2])
         self.assertEqual(bench.missing[3], "9 of 10 shapes of `softmax pitch=dense` served exported were not judged")
 
+    def test_of_untuned_shapes_leave_as_much_time_to_each_way_of_serving(self):
+        with tempfile.TemporaryDirectory() as folder:
+            bench, calls = self.bench(folder, lambda *_: json.dumps({"rows": [{"loss": 0.25}]}), brief=False, drawn=1,
+                                      specs="^softmax pitch")
+            bench.options.budget = 200
+            bench.begin("untuned")
+            with contextlib.redirect_stderr(io.StringIO()):
+                benchmark.untuned(bench)
+        budgets = [words[words.index("--budget") + 1] for words in calls if "regret" in words]
+        self.assertEqual(budgets, ["35s", "70s"], "a third of half of it, then of what is left: here all")
+
+    def test_of_a_part_that_sweeps_write_into_a_copy_of_its_own(self):
+        def sweep(words, real):
+            if "sweep" in words:
+                with contextlib.closing(sqlite3.connect(real[real.index("--cache") + 1])) as swept:
+                    swept.execute("CREATE TABLE more (b)")
+            return ""
+        with tempfile.TemporaryDirectory() as folder, \
+                mock.patch.object(benchmark, "find", lambda name, _=None: benchmark.Place(name, name)):
+            named = f"{folder}/named.db"
+            cache(named)
+            before = pathlib.Path(named).read_bytes()
+            bench, calls = self.bench(folder, sweep)
+            bench.cache = named
+            for part in ("ceilings", "gradients", "fused", "varlen"):
+                bench.begin(part)
+                with self.assertRaisesRegex(benchmark.Failed, "measured no cell"), \
+                        mock.patch.object(benchmark, "CEILINGS", "add"), mock.patch.object(benchmark, "GRADIENTS", "rope"), \
+                        mock.patch.object(benchmark, "BRIEF_FUSED", "^gemm_add_rmsnorm.*8192x4096x4096$"), \
+                        mock.patch.object(benchmark, "BRIEF_GRADIENTS", ""), \
+                        mock.patch.object(benchmark, "BRIEF_ROWS", ""), \
+                        mock.patch.object(benchmark, "BRIEF_ROW_SHAPES", "8192x4096"):
+                    benchmark.PARTS[part](bench)
+            self.assertEqual(sum("sweep" in words for words in calls), 4)
+            self.assertEqual(pathlib.Path(named).read_bytes(), before)
+
+    def test_of_a_bundle_are_served_from_what_it_installs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            bench, calls = self.bench(folder, lambda *_: "")
+            cache(f"{folder}/installed.db")
+            with mock.patch.object(benchmark, "INSTALLED", pathlib.Path(folder, "installed.db")):
+                self.assertEqual(bench.winners().shown, "winners.db")
+            self.assertEqual(calls, [])
+            with mock.patch.object(benchmark, "ROOT", pathlib.Path(folder)), \
+                    self.assertRaisesRegex(benchmark.Failed, "name a cache by --cache"):
+                self.bench(folder, lambda *_: "")[0].winners()
+
     def test_of_untuned_shapes_judge_both_ways_of_serving_by_the_same_sweeps(self):
         with tempfile.TemporaryDirectory() as folder:
             bench, calls = self.bench(folder, lambda *_: json.dumps({"rows": [{"loss": 0.25}]}), brief=False, drawn=16)
@@ -381,7 +435,8 @@ class Measuring(unittest.TestCase):
         with written("untuned") as (folder, readme):
             page = folder / "untuned.json"
             old = FIGURES["untuned"]["specs"][0]
-            page.write_text(json.dumps(result("untuned") | {"figures": {"specs": [
+            missing = "8 of 10 shapes of `softmax` served exported were not judged"
+            page.write_text(json.dumps(result("untuned") | {"missing": [missing], "figures": {"specs": [
                 old, old | {"spec": "gemm"}, old | {"served": "jit"}]}}), encoding="utf-8")
             cells = folder / "cells" / "NVIDIA-H200-580.1" / "untuned"
             with contextlib.redirect_stderr(io.StringIO()) as said:
@@ -580,8 +635,7 @@ sys.exit(part == "decode")
             folder = pathlib.Path(name)
             (folder / "stub.py").write_text(stub, encoding="utf-8")
             (folder / "tilewright").write_text("", encoding="utf-8")
-            with contextlib.closing(sqlite3.connect(folder / "c.db")) as cache:
-                cache.execute("CREATE TABLE a (b)")
+            cache(folder / "c.db")
             options = benchmark.parse(["launch", "rows", "gemm", "decode", "--gpus", "2", "--brief", "--out", name,
                                        "--cache", str(folder / "c.db"), "--program", str(folder / "tilewright"),
                                        "--commit", "abc"])
