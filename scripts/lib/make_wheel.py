@@ -97,6 +97,8 @@ def main():
     version = version_of(functions)
     tag = f"py3-none-{platform_of(library)}"
     folder.mkdir(parents=True, exist_ok=True)
+    for older in folder.glob("tilewright-*.whl"):
+        older.unlink()
     path = folder / f"tilewright-{version}-{tag}.whl"
     files = files_of(library, winners, version, tag)
     write(path, files, int(os.environ.get("SOURCE_DATE_EPOCH", "0")))
