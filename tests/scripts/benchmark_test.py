@@ -385,7 +385,8 @@ class Measuring(unittest.TestCase):
             for part in ("ceilings", "gradients", "fused", "varlen"):
                 bench.begin(part)
                 with self.assertRaisesRegex(benchmark.Failed, "measured no cell"), \
-                        mock.patch.object(benchmark, "CEILINGS", "add"), mock.patch.object(benchmark, "GRADIENTS", "rope"), \
+                        mock.patch.object(benchmark, "CEILINGS", "add"), \
+                        mock.patch.object(benchmark, "GRADIENTS", "rope"), \
                         mock.patch.object(benchmark, "BRIEF_FUSED", "^gemm_add_rmsnorm.*8192x4096x4096$"), \
                         mock.patch.object(benchmark, "BRIEF_GRADIENTS", ""), \
                         mock.patch.object(benchmark, "BRIEF_ROWS", ""), \
