@@ -20,6 +20,8 @@ install(FILES
   "${PROJECT_BINARY_DIR}/tilewright-config-version.cmake"
   DESTINATION "${TILEWRIGHT_PACKAGE_DIR}")
 # For those who do not build with CMake: `pkg-config --cflags --libs tilewright`. The prefix is where the file lies.
+file(RELATIVE_PATH TILEWRIGHT_PREFIX "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
+string(REGEX REPLACE "/$" "" TILEWRIGHT_PREFIX "${TILEWRIGHT_PREFIX}")
 configure_file("${CMAKE_CURRENT_LIST_DIR}/tilewright.pc.in" "${PROJECT_BINARY_DIR}/tilewright.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/tilewright.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 if(TILEWRIGHT_BUILD_TUNER)
