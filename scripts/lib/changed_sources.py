@@ -57,7 +57,7 @@ def changed_files(count):
     ignored = ignored_commits()
     # A merge's changes are those of its commits.
     commits = [each for each in git("rev-list", "--no-merges", f"--max-count={count}", "HEAD") if each not in ignored]
-    changed = set(git("diff", "--name-only", "HEAD"))
+    changed = {*git("diff", "--name-only", "HEAD"), *git("ls-files", "--others", "--exclude-standard")}
     for commit in commits:
         changed.update(changed_by(commit))
     return changed

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which sources scripts/lib/changed_sources.py takes along with a change."""
+import os
 import pathlib
+import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts" / "lib"))
@@ -30,6 +33,23 @@ class ChangedSources(unittest.TestCase):
 
     def test_a_source_that_is_gone_is_none(self):
         self.assertEqual(changed_sources.affected_sources({"cache/gone.cpp"}, TEXTS), [])
+
+
+class Repository(unittest.TestCase):
+    def test_has_what_is_not_tracked_yet_among_its_changes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            def git(*words):
+                subprocess.run(["git", "-c", "user.name=A", "-c", "user.email=a@b", *words], cwd=folder, check=True,
+                               capture_output=True)
+            git("init")
+            git("commit", "--allow-empty", "-m", "First")
+            (pathlib.Path(folder) / "cache").mkdir()
+            (pathlib.Path(folder) / "cache" / "new.cpp").write_text("int a;\n", encoding="utf-8")
+            before = os.getcwd()
+            self.addCleanup(os.chdir, before)
+            os.chdir(folder)
+            self.assertEqual(changed_sources.changed_files(1), {"cache/new.cpp"})
+            os.chdir(before)
 
 
 class Code(unittest.TestCase):
