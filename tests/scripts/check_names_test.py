@@ -24,6 +24,11 @@ class CheckNames(unittest.TestCase):
         )
         self.assertEqual(list(found), ["tilewright::Id"])
 
+    def test_what_is_aligned_or_has_an_attribute_clashes_too(self):
+        found = check_names.clashes({"a.hpp": in_space("class alignas(64) Op {\n};"),
+                                     "b.hpp": in_space("struct [[nodiscard]] Op final {\n};")})
+        self.assertEqual(list(found), ["tilewright::Op"])
+
     def test_constants_clash_too(self):
         files = {
             "a.hpp": in_space("inline constexpr std::size_t kMost = 8;"),
