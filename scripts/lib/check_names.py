@@ -13,7 +13,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 OPENS = re.compile(r"^(?:inline )?namespace ([\w:]*) ?\{")
 CLOSES = re.compile(r"^\}  // namespace")
 DEFINES = re.compile(
-    r"^(?:class|struct|enum(?: class)?) (?:(?:alignas\([^)]*\)|\[\[.*?\]\]) )*(\w+)(?!::)\b(?: final)?(?: :[^;()]*)? \{|^using (\w+) = "
+    r"^(?:class|struct|enum(?: class)?) (?:(?:alignas\([^)]*\)|\[\[.*?\]\]) )*(\w+)(?!::)\b(?: final)?(?: :[^;()]*)? \{"
+    r"|^using (\w+) = "
     r"|^(?:inline )?constexpr [^(){}=]*\b(k[A-Z]\w*)(?: =|\{)")
 
 
