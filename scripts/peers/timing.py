@@ -42,9 +42,13 @@ class Graph:
 
 
 def order_of(names, turn):
-    """Each begins a round as often as others, and follows each of them."""
-    order = names[turn % len(names):] + names[:turn % len(names)]
-    return order if turn % 2 == 0 else order[::-1]
+    """By Williams's balanced squares: over as many turns as there are names, twice as many of an odd number, each is as
+    often as others at each place, and as often behind each other."""
+    count = len(names)
+    # 0, 1, n-1, 2, n-2, …: no two neighbours are as far apart, in this direction.
+    first = [(place + 1) // 2 if place % 2 else (count - place // 2) % count for place in range(count)]
+    order = [names[(index + turn) % count] for index in first]
+    return order[::-1] if count % 2 and turn // count % 2 else order
 
 
 def _rounds(graphs, count, stream):
