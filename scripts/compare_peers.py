@@ -34,7 +34,7 @@ import subprocess
 import sys
 import time
 
-from peers import attention_bwd_cells, attention_cells, fused_cells, gemm_cells, record, report
+from peers import attention_bwd_cells, attention_cells, fused_cells, gemm_cells, probe, record, report
 from peers import cells as cells_of
 from peers import warm as warming
 from peers.registry import PEERS
@@ -210,8 +210,9 @@ def measure_all(options, folder):
 
 def measure_on_gpus(command, gpus):
     """One process a GPU. Returns how many did not end well."""
-    processes = [subprocess.Popen([*command, "--share", f"{gpu}/{gpus}"],
-                                  env=dict(os.environ, CUDA_VISIBLE_DEVICES=str(gpu))) for gpu in range(gpus)]
+    seen = probe.gpus_of(gpus)
+    processes = [subprocess.Popen([*command, "--share", f"{index}/{len(seen)}"],
+                                  env=dict(os.environ, CUDA_VISIBLE_DEVICES=gpu)) for index, gpu in enumerate(seen)]
     return sum(process.wait() != 0 for process in processes)
 
 

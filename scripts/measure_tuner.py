@@ -15,7 +15,6 @@ are; what is asked of them stands beside them. It needs Python alone, and a GPU,
 """
 import argparse
 import contextlib
-import ctypes
 import json
 import os
 import pathlib
@@ -26,6 +25,8 @@ import sys
 import tempfile
 import threading
 import time
+
+from peers import probe
 
 HERE = pathlib.Path(__file__).resolve().parent
 SOFTMAX = "softmax --dtype bf16 --shapes 'rows={rows} cols={cols}'"
@@ -104,21 +105,16 @@ class Utilisation:
         self.thread = threading.Thread(target=self.watch, daemon=True)
 
     def watch(self):
-        class Rates(ctypes.Structure):
-            _fields_ = [("gpu", ctypes.c_uint), ("memory", ctypes.c_uint)]
         try:
-            nvml = ctypes.CDLL("libnvidia-ml.so.1")
-        except OSError:
-            return
-        device, rates = ctypes.c_void_p(), Rates()
-        if nvml.nvmlInit_v2() or nvml.nvmlDeviceGetHandleByIndex_v2(self.index, ctypes.byref(device)):
+            nvml = probe.Nvml(probe.visible_uuids()[self.index])
+        except (OSError, AttributeError, IndexError):
             return
         due = time.monotonic()
         while not self.end.wait(max(0.0, due - time.monotonic())):
             due += self.EVERY
-            if nvml.nvmlDeviceGetUtilizationRates(device, ctypes.byref(rates)) == 0:
-                self.samples.append(rates.gpu / 100)
-        nvml.nvmlShutdown()
+            busy = nvml.utilisation()
+            if busy is not None:
+                self.samples.append(busy)
 
     def __enter__(self):
         self.thread.start()
@@ -226,12 +222,9 @@ def devices(program, folder, options):
 
 def count_gpus():
     try:
-        nvml, count = ctypes.CDLL("libnvidia-ml.so.1"), ctypes.c_uint()
-    except OSError:
-        raise Failed("there is no NVML to count the GPUs with: name how many take part by --count") from None
-    if nvml.nvmlInit_v2() or nvml.nvmlDeviceGetCount_v2(ctypes.byref(count)):
-        raise Failed("NVML does not tell how many GPUs there are: name how many take part by --count")
-    return count.value
+        return len(probe.visible_uuids())
+    except OSError as error:
+        raise Failed(f"the GPUs cannot be counted ({error}): name how many take part by --count") from None
 
 
 def grid(program, folder, options):
@@ -252,7 +245,7 @@ def parse(words):
                         help="default: that of the bundle with this script")
     parser.add_argument("--device", default="", help="auto (default), cuda:N, or cpu")
     parser.add_argument("--devices", help="of the experiment devices: as of `tilewright sweep` (default: all)")
-    parser.add_argument("--count", type=int, help="how many devices those are; default: as NVML counts")
+    parser.add_argument("--count", type=int, help="how many devices those are; default: as CUDA counts")
     parser.add_argument("--sweep", action="append", help="what is swept: 'softmax --dtype bf16 rows=256,512 cols=1024'")
     parser.add_argument("--strategy", help="as of `tilewright sweep`")
     parser.add_argument("--budget-ms", type=int, help="as of `tilewright sweep`")

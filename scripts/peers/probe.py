@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SM clock and power of a GPU while something runs on it, read through NVML, of which no Python package is needed.
-Without NVML there are no readings."""
+"""Which GPUs a process sees, and SM clock and power of one while something runs on it, read through NVML, of which no
+Python package is needed. Without NVML there are no readings."""
 import ctypes
+import os
+import uuid
 
 from .statistics import summary
 
@@ -10,15 +12,47 @@ CLOCK_SM = 1
 POWER_CAP = 0x4
 
 
+def gpus_of(count):
+    """What CUDA_VISIBLE_DEVICES is for each of `count` processes with a GPU of its own: of those that this one sees."""
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return (visible.split(",") if visible else [str(i) for i in range(count)])[:count]
+
+
+def visible_uuids():
+    """Of the GPUs that CUDA shows this process, in its order, as NVML takes them. Raises OSError without a driver."""
+    driver, count = ctypes.CDLL("libcuda.so.1"), ctypes.c_int()
+    if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)):
+        raise OSError("the CUDA driver shows no GPU")
+    found = []
+    for index in range(count.value):
+        device, number = ctypes.c_int(), ctypes.create_string_buffer(16)
+        if driver.cuDeviceGet(ctypes.byref(device), index) or driver.cuDeviceGetUuid(number, device):
+            raise OSError(f"the CUDA driver tells nothing of GPU {index}")
+        found.append(f"GPU-{uuid.UUID(bytes=number.raw)}")
+    return found
+
+
 class Nvml:
     """The driver's library, of one GPU. Raises OSError where it is missing or does not know the GPU."""
 
-    def __init__(self, uuid):
+    def __init__(self, gpu):
+        """`gpu` is a UUID."""
         self._library = ctypes.CDLL("libnvidia-ml.so.1")
         self._device = ctypes.c_void_p()
         if self._library.nvmlInit_v2() != 0 or self._library.nvmlDeviceGetHandleByUUID(
-                uuid.encode(), ctypes.byref(self._device)) != 0:
-            raise OSError(f"NVML does not know {uuid}")
+                gpu.encode(), ctypes.byref(self._device)) != 0:
+            raise OSError(f"NVML does not know {gpu}")
+
+    def name(self):
+        name = ctypes.create_string_buffer(96)
+        failed = self._library.nvmlDeviceGetName(self._device, name, len(name))
+        return "unknown" if failed else name.value.decode()
+
+    def utilisation(self):
+        """The share of the time in which a kernel ran lately; None where it cannot be read."""
+        rates = (ctypes.c_uint * 2)()  # of the GPU, of its memory
+        failed = self._library.nvmlDeviceGetUtilizationRates(self._device, ctypes.byref(rates))
+        return None if failed else rates[0] / 100
 
     def read(self):
         """(MHz, watts, whether the power limit holds the clock down); None for what cannot be read."""
@@ -43,10 +77,10 @@ def driver_version():
     return "unknown" if failed else version.value.decode()
 
 
-def open_nvml(uuid):
+def open_nvml(gpu):
     """None where there is none."""
     try:
-        return Nvml(uuid)
+        return Nvml(gpu)
     except (OSError, AttributeError):
         return None
 

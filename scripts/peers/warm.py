@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-from . import registry
+from . import probe, registry
 from .fused_cells import DIMS as FUSED
 from .statistics import median
 
@@ -114,11 +114,11 @@ def run(command, workers, seconds, log_folder, gpus=1):
     """Starts `workers` processes of `command` with `--warm-worker I/N` and waits for them, so long at most. Returns how
     many ended by themselves, and how long half of them took."""
     log_folder.mkdir(parents=True, exist_ok=True)
-    processes, ended = [], []
+    processes, ended, seen = [], [], probe.gpus_of(gpus)
     began = time.monotonic()
     for i in range(workers):
         log = open(log_folder / f"worker-{i}.log", "w", encoding="utf-8")
-        environment = dict(os.environ, CUDA_VISIBLE_DEVICES=str(i % gpus)) if gpus > 1 else None
+        environment = dict(os.environ, CUDA_VISIBLE_DEVICES=seen[i % len(seen)]) if gpus > 1 else None
         processes.append(subprocess.Popen([*command, "--warm-worker", f"{i}/{workers}"], stdout=log, stderr=log,
                                           env=environment))
         log.close()

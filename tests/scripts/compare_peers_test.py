@@ -3,12 +3,14 @@ import argparse
 import contextlib
 import io
 import json
+import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 import types
 import unittest
+from unittest import mock
 
 import compare_peers
 from peers import warm
@@ -124,6 +126,18 @@ class Warming(unittest.TestCase):
             program = "import sys, time; time.sleep(0 if sys.argv[-1] == '0/2' else 60)"
             ended, _ = warm.run([sys.executable, "-c", program], 2, 3, pathlib.Path(folder))
         self.assertEqual(ended, 1)
+
+
+    def test_are_on_the_gpus_that_the_environment_names(self):
+        note = ("import os, pathlib, sys; pathlib.Path(sys.argv[1], sys.argv[-1].replace('/', '-')).write_text("
+                "os.environ['CUDA_VISIBLE_DEVICES'])")
+        with tempfile.TemporaryDirectory() as name, mock.patch.dict(os.environ, {"CUDA_VISIBLE_DEVICES": "3,5,7"}):
+            command = [sys.executable, "-c", note, name]
+            self.assertEqual(compare_peers.measure_on_gpus(command, 2), 0)
+            found = [(pathlib.Path(name) / f"{i}-2").read_text(encoding="utf-8") for i in range(2)]
+            warm.run(command, 2, 30, pathlib.Path(name, "logs"), gpus=2)
+            warmed = [(pathlib.Path(name) / f"{i}-2").read_text(encoding="utf-8") for i in range(2)]
+        self.assertEqual((found, warmed), (["3", "5"], ["3", "5"]))
 
 
 class Sources(unittest.TestCase):
