@@ -19,14 +19,14 @@ LibraryError = tilewright.Error
 
 
 def find_library(named=None):
-    """`named`, else beside these scripts in a bundle, else in a build tree."""
+    """`named`, else beside these scripts in a bundle, else in a build tree without a sanitizer."""
     if named:
         return pathlib.Path(named)
-    places = [ROOT / "lib" / "libtilewright.so"] + sorted(ROOT.glob("build/*/lib/libtilewright.so"))
-    for place in places:
+    for folder in ("", "build/ci", "build/dev", "build/launch-only"):
+        place = ROOT / folder / "lib" / "libtilewright.so"
         if place.exists():
             return place
-    raise LibraryError(f"no libtilewright.so is in {ROOT}/lib or {ROOT}/build: name it with --library FILE")
+    raise LibraryError(f"no libtilewright.so is in {ROOT}/lib or {ROOT}/build/{{ci,dev,launch-only}}: name it with --library FILE")
 
 
 class Launcher(tilewright.Launcher):

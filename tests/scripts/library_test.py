@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 import tempfile
 import unittest
+from unittest import mock
 
 from peers import library
 
@@ -55,6 +56,20 @@ class Library(unittest.TestCase):
         self.assertEqual(library.nearest_copy([1000, 2000], 1000), 1000)
         self.assertIsNone(library.nearest_copy([1000, 2000], 1500))
         self.assertIsNone(library.nearest_copy([], 1500))
+
+
+class Found(unittest.TestCase):
+    def test_is_none_with_a_sanitizer(self):
+        with tempfile.TemporaryDirectory() as name, mock.patch.object(library, "ROOT", pathlib.Path(name)):
+            for preset, found in (("asan", None), ("launch-only", "launch-only"), ("dev", "dev"), ("ci", "ci")):
+                file = pathlib.Path(name, "build", preset, "lib", "libtilewright.so")
+                file.parent.mkdir(parents=True)
+                file.touch()
+                if found:
+                    self.assertEqual(library.find_library(), file)
+                else:
+                    with self.assertRaisesRegex(library.LibraryError, "--library"):
+                        library.find_library()
 
 
 if __name__ == "__main__":
