@@ -18,6 +18,7 @@ import re
 import sys
 
 from peers import served_cells
+from peers.verdicts import SAME
 
 COLUMNS = 128
 CELLS = [*(f"full-b{b}-h{h}x8-s{s}" for h in (32, 64) for b in (1, 2, 4, 8) for s in (512, 1024, 2048, 4096)),
@@ -60,7 +61,7 @@ def lengths_of(cell):
         return [cell.s] * cell.b
     if cell.kind == "long":
         return [cell.s if n == cell.b // 2 else max(1, cell.s // 64) for n in range(cell.b)]
-    return [1 + n * 7919 * 31 % 65537 * cell.s // 65537 for n in range(1, cell.b + 1)]
+    return served_cells.drawn_lengths(cell.b, cell.s)
 
 
 def error_of(o, q, k, v, length):
@@ -71,6 +72,14 @@ def error_of(o, q, k, v, length):
     weights = torch.softmax(torch.einsum("hd,lhd->hl", q[0].double(), keys) / math.sqrt(COLUMNS), -1)
     right = torch.einsum("hl,lhd->hd", weights, values)
     return float((o[0].double() - right).norm() / right.norm())
+
+
+def checked(errors):
+    """The worst of some sequences' errors. What is no number, or too far off, is another result: it raises."""
+    errors = list(errors)
+    if not all(error < SAME for error in errors):
+        raise RuntimeError(f"its output is another one: errors {', '.join(f'{error:.1e}' for error in errors)}")
+    return max(errors)
 
 
 def measure(cell, launcher, rounds, stream):
@@ -87,7 +96,7 @@ def measure(cell, launcher, rounds, stream):
     count = max(2, min(64, math.ceil(timing.COLD_BYTES / moved)))
     q = [random(cell.b, 1, cell.hq, COLUMNS) for _ in range(count)]
     k, v = ([random(cell.b, cell.s, cell.hkv, COLUMNS) for _ in range(count)] for _ in range(2))
-    o = [torch.empty_like(each) for each in q]
+    o = [torch.full_like(each, math.nan) for each in q]  # what is not written shows
     on_device = torch.tensor(lengths, dtype=torch.int32, device="cuda")
     op = launcher.op(cell.op, dtype="bf16")
     scale = 1 / math.sqrt(COLUMNS)
@@ -112,8 +121,11 @@ def measure(cell, launcher, rounds, stream):
         return o[i]
 
     def flashinfer():
-        result["flashinfer"], launch = decode_peers.flashinfer(tensors, stream)
+        result["flashinfer"], launch = decode_peers.flashinfer(tensors, stream, worst_error)
         return launch
+
+    def worst_error(output):
+        return checked(error_of(output[n], q[0][n], k[0][n], v[0][n], lengths[n]) for n in {0, cell.b // 2, cell.b - 1})
 
     makers = {"tilewright": lambda: tilewright}
     if tensors.whole:
@@ -135,9 +147,9 @@ def measure(cell, launcher, rounds, stream):
             with torch.cuda.stream(stream):
                 output = launches[arm](0)
             stream.synchronize()
-            result["errors"][arm] = max(error_of(output[n], q[0][n], k[0][n], v[0][n], lengths[n])
-                                        for n in {0, cell.b // 2, cell.b - 1})
+            error = worst_error(output)
             graphs[arm] = timing.prepare(launches[arm], count, stream, 2.0)
+            result["errors"][arm] = error
         except Exception as error:  # an arm that does not run means no verdict
             result["skipped"][arm] = f"{type(error).__name__}: {error}"[:600]
     if "tilewright" not in graphs:

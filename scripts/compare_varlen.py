@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times attention_varlen of 64 sequences of drawn lengths beside attention of 64 sequences that are equally long, with
 as many products: alternately in one process, on random tensors, with cold caches, in CUDA graphs. Compares results of
-some sequences with float64. The cache should have winners of both: --sweep prints the commands.
+some sequences of both with float64. The cache should have winners of both: --sweep prints the commands.
 
     scripts/compare_varlen.py --cache winners.db --out varlen.json               all cells
     scripts/compare_varlen.py --cache winners.db --only 'd128.*causal'           those whose name has that
@@ -15,6 +15,7 @@ import statistics
 import sys
 
 from peers import served_cells
+from peers.verdicts import SAME
 
 HEADS, SEQUENCES = 16, 64
 CELLS = [f"d{d}-s{s}-{mask}" for d in (64, 128) for s in (1024, 4096) for mask in ("full", "causal")]
@@ -26,7 +27,7 @@ def parts(name):
 
 
 def lengths_of(most):
-    return [1 + n * 7919 * 31 % 65537 * most // 65537 for n in range(1, SEQUENCES + 1)]
+    return served_cells.drawn_lengths(SEQUENCES, most)
 
 
 def pairs(lengths, causal):
@@ -84,12 +85,18 @@ def measure(name, launcher, rounds, stream):
     torch.cuda.synchronize()
     with torch.cuda.stream(stream):
         packed(0)
+        alike(0)
     stream.synchronize()
-    q, k, v, o = tensors["varlen"][0]
-    worst = 0.0
-    for n in (0, SEQUENCES // 2, SEQUENCES - 1):
-        own = slice(sum(lengths[:n]), sum(lengths[:n + 1]))
-        worst = max(worst, error_of(o[own], q[own], k[own], v[own], causal == "yes"))
+    worst = {}
+    for arm, each in (("varlen", lengths), ("dense", [equal] * SEQUENCES)):
+        errors = []
+        for n in (0, SEQUENCES // 2, SEQUENCES - 1):
+            own = slice(sum(each[:n]), sum(each[:n + 1]))
+            q, k, v, o = (tensor[own] for tensor in tensors[arm][0])
+            errors.append(error_of(o, q, k, v, causal == "yes"))
+        if not all(error < SAME for error in errors):
+            raise RuntimeError(f"the output of {arm} is another one: errors {errors}")
+        worst[arm] = max(errors)
     flops = {arm: 4 * d * HEADS * pairs(each, causal)
              for arm, each in (("varlen", lengths), ("dense", [equal] * SEQUENCES))}
     graphs = {arm: timing.prepare(launch, count, stream, 4.0) for arm, launch in (("varlen", packed), ("dense", alike))}
@@ -102,7 +109,8 @@ def measure(name, launcher, rounds, stream):
     matched = {"varlen": varlen.match(batch=SEQUENCES, **all_tokens, **dims),
                "dense": dense.match(b=SEQUENCES, sq=equal, sk=equal, **dims)}
     return {"cell": name, "op": "attention_varlen", "d": d, "most": most, "causal": causal, "tokens": tokens, "ns": ns,
-            "error": worst, "served": {arm: each.config for arm, each in matched.items()},
+            "error": worst["varlen"], "error_dense": worst["dense"],
+            "served": {arm: each.config for arm, each in matched.items()},
             "fit": {arm: each.fit for arm, each in matched.items()},
             "tflops": {arm: flops[arm] / ns[arm] / 1e3 for arm in ns}}
 

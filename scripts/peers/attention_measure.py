@@ -7,10 +7,11 @@ from . import attention_bwd_torch, attention_torch, gemm_measure, statistics, to
 from .accuracy import Errors
 from .attention_bwd_cells import sampled_heads
 from .attention_cells import sampled_tokens
+from .verdicts import SAME
 
 
 class AttentionMeasurer(gemm_measure.GemmMeasurer):
-    same = 0.01  # A result further off than this share of it, norm-wise, is another result.
+    same = SAME
 
     def _compare(self, cell, inputs, outputs):
         return compare(cell, inputs, outputs)

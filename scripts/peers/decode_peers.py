@@ -3,6 +3,7 @@
 launch that takes the number of a set of tensors and returns o [b, 1, heads, columns]. Each fails where the package is
 not installed or its kernel does not take the cell."""
 import dataclasses
+import math
 
 import torch
 import torch.nn.functional as F
@@ -85,7 +86,7 @@ def _wrapper(of, tensor_cores):
         one.plan(starts, indices, last, hq, hkv, columns, page, q_data_type=of.q[0].dtype, kv_data_type=k[0].dtype,
                  sm_scale=of.scale)
         planned.append(one)
-    o = [torch.empty_like(each) for each in of.q]
+    o = [torch.full_like(each, math.nan) for each in of.q]
 
     def launch(i):
         planned[i % len(planned)].run(of.q[i].view(batch, hq, columns), (k[i], v[i]),
@@ -101,7 +102,7 @@ def _xqa(of):
     batch, _, hq, columns = of.q[0].shape
     most = tables[0].shape[1] * k[0].shape[1]
     workspace = torch.zeros(FLOAT_BYTES, dtype=torch.uint8, device=k[0].device)
-    o = [torch.empty_like(each) for each in of.q]
+    o = [torch.full_like(each, math.nan) for each in of.q]
 
     def launch(i):
         xqa_batch_decode_with_kv_cache(of.q[i].view(batch, hq, columns), (k[i], v[i]), workspace,
@@ -114,9 +115,9 @@ def _xqa(of):
 FLASHINFER = {"tensor cores": lambda of: _wrapper(of, True), "CUDA cores": lambda of: _wrapper(of, False), "XQA": _xqa}
 
 
-def flashinfer(of, stream):
-    """The name of the fastest of FlashInfer's kernels, and its launch. A kernel that fails is passed over; if all fail,
-    the error says why."""
+def flashinfer(of, stream, check):
+    """The name of the fastest of FlashInfer's kernels, and its launch. A kernel that fails, or whose output `check`
+    raises at, is passed over; if all are, the error says why."""
     launches, failed = {}, []
     for name, make in FLASHINFER.items():
         try:
@@ -124,8 +125,9 @@ def flashinfer(of, stream):
             # Plans and tables were made on another stream.
             torch.cuda.synchronize()
             with torch.cuda.stream(stream):
-                launch(0)
+                output = launch(0)
             stream.synchronize()
+            check(output)
             timing.prepare(launch, len(of.q), stream, 0.25).free()
         except Exception as error:  # the others may run
             failed.append(f"{name}: {type(error).__name__}: {str(error)[:150]}")

@@ -26,7 +26,8 @@ def find_library(named=None):
         place = ROOT / folder / "lib" / "libtilewright.so"
         if place.exists():
             return place
-    raise LibraryError(f"no libtilewright.so is in {ROOT}/lib or {ROOT}/build/{{ci,dev,launch-only}}: name it with --library FILE")
+    raise LibraryError(f"no libtilewright.so is in {ROOT}/lib or {ROOT}/build/{{ci,dev,launch-only}}: "
+                       "name it with --library FILE")
 
 
 class Launcher(tilewright.Launcher):

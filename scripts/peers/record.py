@@ -94,13 +94,16 @@ def decode_figures(result):
     """Of a result of compare_decode.py."""
     arms = result["arms"]
     ours = arms["tilewright"]["median"]
-    peers = {name: arm["median"] for name, arm in arms.items() if name != "tilewright"}
+    wrong = {name: f"its output is another one: error {error:.1e}" for name, error in result["errors"].items()
+             if name != "tilewright" and not error < verdicts.SAME}
+    peers = {name: arm["median"] for name, arm in arms.items() if name != "tilewright" and name not in wrong}
     fastest = min(peers, key=peers.get) if peers else None
     over = fastest and arms[fastest]["over_tilewright"]
-    best = min((error for name, error in result["errors"].items() if name != "tilewright"), default=None)
+    best = min((result["errors"][name] for name in peers), default=None)
     return {**{name: result[name] for name in ("kind", "batch", "heads", "tokens", "page")}, "ns": ours,
             "peers_ns": peers, "fastest": fastest, "over_fastest": over and [over["median"], over["low"], over["high"]],
-            "no_verdict": result["skipped"], "fit": result["fit"], "implementation": result["served"].split("{")[0],
+            "no_verdict": {**result["skipped"], **wrong}, "fit": result["fit"],
+            "implementation": result["served"].split("{")[0],
             "gb_per_s": result["bytes"] / ours,
             "error_over_best": result["errors"]["tilewright"] / best if best else None}
 

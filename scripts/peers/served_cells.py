@@ -11,6 +11,11 @@ import time
 from . import record
 
 
+def drawn_lengths(count, most):
+    """So many lengths from 1 to `most`, the same on every machine."""
+    return [1 + n * 7919 * 31 % 65537 * most // 65537 for n in range(1, count + 1)]
+
+
 def run(words, script, doc, cells, problems, measure, line_of, has_page=False):
     """Measures those of `cells` (a dict by names) that --only names by `measure(cell, launcher, rounds, stream)`, which
     gives a dict; prints a line of each by `line_of`, and writes them all. `problems(cell)` are what a sweep takes.

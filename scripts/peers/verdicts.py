@@ -6,6 +6,8 @@ from .statistics import geometric_mean
 
 # A peer whose rms error is so many times eager's computes something else.
 OFF = 4
+# A result of attention further off than this share of it, norm-wise, is another result.
+SAME = 0.01
 
 
 def _why_wrong(result, peer):

@@ -61,6 +61,21 @@ class Record(unittest.TestCase):
         self.assertEqual((second["fastest"], second["page"], second["error_over_best"]), (None, 16, None))
         self.assertEqual((third["fastest"], list(third["peers_ns"])), ("flashinfer", ["flash4", "flashinfer"]))
 
+    def test_of_decode_has_no_peer_that_computes_something_else(self):
+        result = decode_result("full-b1-h32x8-s512", cudnn=1300.0, flash2=800.0)
+        for error in (0.2, float("nan")):
+            result["errors"]["flash2"] = error
+            cell = record.decode_figures(result)
+            self.assertEqual((cell["fastest"], list(cell["peers_ns"])), ("cudnn", ["cudnn"]))
+            self.assertEqual(cell["error_over_best"], 0.8)
+            self.assertIn("another one", cell["no_verdict"]["flash2"])
+
+    def test_of_decode_takes_no_output_that_is_far_off_in_some_sequence(self):
+        self.assertEqual(compare_decode.checked([1e-3, 2e-3]), 2e-3)
+        for errors in ([1e-3, float("nan")], [0.02, 1e-3]):
+            with self.assertRaisesRegex(RuntimeError, "another one"):
+                compare_decode.checked(errors)
+
     def test_of_packed_sequences_has_both_rates_and_what_served_each(self):
         both = {"varlen": 404.0, "dense": 400.0}
         made = record.make([FACTS | {
