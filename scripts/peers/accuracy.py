@@ -5,6 +5,8 @@ import math
 import torch
 
 from . import torch_ops
+from .cells import SCALARS
+from .statistics import is_drawn
 
 PRECISION = {"f32": 24, "f16": 11, "bf16": 8}
 SMALLEST = {"f32": 2.0**-149, "f16": 2.0**-24, "bf16": 2.0**-133}
@@ -55,6 +57,29 @@ class Errors:
                 "wrong": self.wrong}
 
 
+class Kept(Errors):
+    """Of an output from which an arm has dropped what it drew itself: of what it kept, and how much that is."""
+
+    def __init__(self, dtype):
+        super().__init__(dtype)
+        self.told = self.kept = 0
+
+    def add_own(self, output, value, base=None):
+        """`value` is what is kept, in float64, and `base` what is added, dropped or not."""
+        base = torch.zeros_like(output) if base is None else base
+        kept = output != base
+        # Where the value itself may leave nothing to be seen, nothing can be told.
+        told = value.abs() >= (4 * ulp(base.double(), self.dtype)).clamp(min=2.0 ** -20)
+        self.told += int(told.sum())
+        self.kept += int((told & kept).sum())
+        self.add(output, value + base.double(), counted=kept)
+
+    def result(self):
+        rate = 1.0 - SCALARS["p"]
+        return {**super().result(), "keep_rate": self.kept / self.told if self.told else rate,
+                "keeps_as_asked": is_drawn(self.kept, self.told, rate)}
+
+
 def slices(cell):
     """(first, behind the last) rows, or elements of flat ops."""
     total, width = (cell.dims[0], 1) if len(cell.dims) == 1 else cell.dims
@@ -69,29 +94,31 @@ def _sliced(cell, inputs, first, last):
 
 def compare(cell, inputs, outputs):
     """Errors of each arm's outputs (lists, by arm, `ours` among them), by output. Dropout draws other masks in every
-    peer: ours is held to its definition, eager's to its own zeros, and others are left out."""
+    peer: ours is held to its definition, a peer to its own zeros, of which there are as many as is asked for."""
     names = [argument.name for argument in cell.arguments() if argument.role == "out"]
     drops = cell.op in ("dropout", "bias_act_dropout")
-    arms = [arm for arm in outputs if arm in ("ours", "eager") or not drops]
-    errors = {who: {name: Errors(cell.dtype) for name in names} for who in arms}
+    errors = {who: {name: Kept(cell.dtype) if drops and who != "ours" else Errors(cell.dtype) for name in names}
+              for who in outputs}
     kept = wrong_mask = 0
     for first, last in slices(cell):
         parts = _sliced(cell, inputs, first, last)
-        undropped = torch_ops.exact(cell, parts, first)
+        undropped = torch_ops.exact(cell, parts)
         for position, name in enumerate(names):
             reference = undropped[position]
             if not drops:
-                for arm in arms:
+                for arm in outputs:
                     errors[arm][name].add(outputs[arm][position][first:last], reference)
                 continue
-            our_part, their_part = (outputs[arm][position][first:last] for arm in ("ours", "eager"))
+            our_part = outputs["ours"][position][first:last]
             mask = torch_ops.expected_mask(cell, first, our_part.shape)
             kept += int(mask.sum())
             # Where the value itself may come out as 0, as an fp32 gelu does in its tail, nothing can be told.
             told = reference.abs() >= max(SMALLEST[cell.dtype], 2.0 ** -20)
             wrong_mask += int((told & ((our_part != 0) != mask)).sum())
             errors["ours"][name].add(our_part, torch.where(mask, reference, 0.0))
-            errors["eager"][name].add(their_part, reference, counted=their_part != 0)
+            for arm in outputs:
+                if arm != "ours":
+                    errors[arm][name].add_own(outputs[arm][position][first:last], reference)
     result = {who: {name: error.result() for name, error in by_name.items()} for who, by_name in errors.items()}
     if drops:
         result["keep_rate"] = kept / math.prod(cell.dims)
@@ -137,7 +164,7 @@ def compare_extremes(cell, inputs, ours, theirs, count):
     if drops:
         theirs = torch_ops.outputs_of(torch_ops.eager(cell, drops=False)(*parts))
     worse = 0
-    for position, reference in enumerate(torch_ops.exact(cell, parts, 0)):
+    for position, reference in enumerate(torch_ops.exact(cell, parts)):
         our_part, their_part = ours[position][:count].double(), theirs[position][:count].double()
         scale = torch.where(reference.isfinite(), reference, 0.0).abs()
         level = torch.maximum(scale, scale.mean(-1, keepdim=True) if reference.dim() == 2 else scale)

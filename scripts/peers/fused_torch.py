@@ -168,6 +168,19 @@ class Product(Unfused):
         return [self._product(inputs["a"], inputs["b"], out, *added, **cell.product)]
 
 
+def _p():
+    """As the f32 argument of a call holds it."""
+    return torch.tensor(SCALARS["p"], dtype=torch.float32).item()
+
+
+def undropped(cell, inputs, rows):
+    """Of gemm_dropout: what is kept, in float64, and the residual, which may be None."""
+    s = inputs["a"][rows].double() @ inputs["b"].double().T
+    if "bias" in inputs:
+        s += inputs["bias"].double()
+    return _act(cell)(s) / (1 - _p()), inputs["residual"][rows] if "residual" in inputs else None
+
+
 def exact(cell, inputs, rows):
     """In float64: the outputs of `rows` (a tensor of indices), by name."""
     act = _act(cell)
@@ -178,13 +191,13 @@ def exact(cell, inputs, rows):
         gate, up = sums.chunk(2, -1) if is_gated(cell) else (sums, 1.0)
         h = act(gate) * up
         return {"y": h if cell.op == "gemm_gated" else h @ inputs["w_down"].double().T}
-    s = first @ inputs["b"].double().T + given.get("bias", 0.0)
     if cell.op == "gemm_dropout":
-        p = torch.tensor(SCALARS["p"], dtype=torch.float32).item()
+        value, residual = undropped(cell, inputs, rows)
         columns = torch.arange(cell.dims[1], dtype=torch.int64, device="cuda")[None, :]
-        kept = keep_mask(rows[:, None], columns, p, SCALARS["seed"], SCALARS["offset"], torch)
-        c = torch.where(kept, act(s) / (1 - p), 0.0)
-        return {"c": c + inputs["residual"][rows].double() if "residual" in inputs else c}
+        kept = keep_mask(rows[:, None], columns, _p(), SCALARS["seed"], SCALARS["offset"], torch)
+        c = torch.where(kept, value, 0.0)
+        return {"c": c if residual is None else c + residual.double()}
+    s = first @ inputs["b"].double().T + given.get("bias", 0.0)
     s = s + inputs["residual"][rows].double()
     eps = torch.tensor(SCALARS["eps"], dtype=torch.float32).item()
     centred = s - s.mean(-1, keepdim=True) if cell.op == "gemm_add_layernorm" else s

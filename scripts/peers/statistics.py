@@ -47,6 +47,11 @@ def geometric_mean(values):
     return math.exp(math.fsum(math.log(value) for value in values) / len(values))
 
 
+def is_drawn(count, of, rate):
+    """Whether so many of as many draws may have come at this rate: one in 10^8 that did is denied."""
+    return abs(count - rate * of) <= 6 * math.sqrt(rate * (1 - rate) * of)
+
+
 def losses_in_short(losses):
     """Mean, median, 95th percentile (the least loss that 95 % do not exceed) and worst. What is faster than the config
     that it is compared with loses nothing."""

@@ -113,10 +113,9 @@ def _rounded(value):
     return torch.tensor(value, dtype=torch.float32).item()
 
 
-def exact(cell, inputs, first_row, mask=None):
-    """The outputs in float64 for rows (elements, of flat ops) from `first_row` on. `inputs` are slices, in the order of
-    the arguments. The norms see the unrounded sum. With `mask` what it drops is 0, whoever drew it; without, nothing is
-    dropped, and kept values are divided by 1 - p all the same."""
+def exact(cell, inputs):
+    """The outputs in float64 for some rows (elements, of flat ops): `inputs` are slices, in the order of the arguments.
+    The norms see the unrounded sum. Nothing is dropped, and what is kept is divided by 1 - p all the same."""
     tensors = [tensor.double() for tensor in inputs]
     attributes = dict(cell.attributes)
     act = activation(attributes.get("act", "none"))
@@ -127,8 +126,7 @@ def exact(cell, inputs, first_row, mask=None):
         return (act(tensors[0] * tensors[1]),)
     if cell.op in ("dropout", "bias_act_dropout"):
         value = tensors[0] if cell.op == "dropout" else act((tensors[0] + tensors[1]) * scale)
-        value = value / (1.0 - _rounded(SCALARS["p"]))
-        return (value if mask is None else torch.where(mask, value, 0.0),)
+        return (value / (1.0 - _rounded(SCALARS["p"])),)
     if cell.op == "swiglu":
         gate, up = tensors[0].chunk(2, dim=-1) if len(tensors) == 1 else tensors
         return (F.silu(gate) * up,)

@@ -16,6 +16,8 @@ def _why_wrong(result, peer):
     for name, errors in accuracy.get(peer, {}).items():
         if errors["wrong"]:
             return f"{errors['wrong']} elements of its {name} are no numbers"
+        if not errors.get("keeps_as_asked", True):
+            return f"it keeps {errors['keep_rate']:.4f} of its {name}, which is not what it was asked for"
         eager = accuracy.get("eager", {}).get(name)
         if eager and peer != "eager" and errors["rms"] > OFF * eager["rms"] and errors["rms"] > 1e-12:
             return f"its {name} is off: rms {errors['rms']:.3g}, eager {eager['rms']:.3g}"

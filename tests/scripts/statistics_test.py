@@ -35,5 +35,13 @@ class Statistics(unittest.TestCase):
                           "wrong": 3})
 
 
+class Drawn(unittest.TestCase):
+    def test_at_a_rate_are_so_many_and_some_more_or_less(self):
+        self.assertTrue(statistics.is_drawn(900_500, 1_000_000, 0.9))
+        for count in (896_000, 904_000, 1_000_000, 0):
+            self.assertFalse(statistics.is_drawn(count, 1_000_000, 0.9), count)
+        self.assertTrue(statistics.is_drawn(0, 0, 0.9))
+
+
 if __name__ == "__main__":
     unittest.main()

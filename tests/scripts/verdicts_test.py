@@ -106,6 +106,15 @@ class Reports(unittest.TestCase):
         self.assertIn("QuACK", text)
 
 
+class Dropout(unittest.TestCase):
+    def test_of_a_peer_that_keeps_too_much_leaves_no_verdict(self):
+        for asked, wrong in ((True, []), (False, ["triton"])):
+            kept = {"y": errors()["y"] | {"keep_rate": 1.0, "keeps_as_asked": asked}}
+            made = result({"eager": 1.2, "triton": 1.1}, ["eager", "triton"],
+                          accuracy={"ours": errors(), "eager": errors(), "triton": kept})
+            self.assertEqual(list(verdicts.without_verdict(made)), wrong)
+
+
 class Accuracy(unittest.TestCase):
     def test_is_judged_by_the_outputs_that_torch_has(self):
         ours = {"y": errors(rms=1e-3)["y"], "lse": errors(rms=1e-3)["y"]}
