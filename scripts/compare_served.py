@@ -3,7 +3,8 @@
 """compare_served.py BEFORE AFTER [--problems N] [--seed N]: whether two programs, or one program with two caches, serve
 the same: config, match and origin as `tilewright query` tells them, for N problems of the first cache, half of them
 tuned and half drawn between the tuned ones. BEFORE and AFTER are PROGRAM:CACHE. Prints what differs and how the
-problems were served; exits with 1 where anything differs."""
+problems were served; exits with 1 where anything differs or is not answered. That a problem is outside its op's domain
+is an answer."""
 import argparse
 import collections
 import concurrent.futures
@@ -17,6 +18,7 @@ import subprocess
 import sys
 
 SERVED = ("winner", "match_fit", "match_freshness", "match_device", "measured_shape_key")
+ERROR = "error"
 KERNELS = pathlib.Path(__file__).resolve().parent.parent / "kernels"
 
 
@@ -62,8 +64,12 @@ def answer(side, key):
     environment = {"TILEWRIGHT_KERNELS_DIR": str(KERNELS)} | os.environ
     command = [program, "query", key, "--cache", cache, "--format", "json"]
     run = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    row = json.loads(run.stdout)["rows"][0] if run.returncode == 0 else {"match_fit": run.stderr.strip()}
-    return {name: row.get(name) for name in SERVED}
+    try:
+        row = json.loads(run.stdout)["rows"][0]
+    except (ValueError, KeyError, IndexError):
+        outside = " is outside the domain of " in run.stderr
+        row = {"match_fit": "outside the domain"} if outside else {ERROR: run.stderr.strip()}
+    return {name: row.get(name) for name in (*SERVED, ERROR)}
 
 
 def main():
@@ -74,12 +80,16 @@ def main():
     parser.add_argument("--seed", type=int, default=7)
     asked = parser.parse_args()
     keys = problems_of(asked.before.rsplit(":", 1)[1], asked.problems, asked.seed)
-    fits, differing = collections.Counter(), 0
+    fits, differing, failed = collections.Counter(), 0, 0
     with concurrent.futures.ThreadPoolExecutor() as pool:
         answers = pool.map(lambda key: (key, answer(asked.before, key), answer(asked.after, key)), keys)
         for key, before, after in answers:
-            fits[before["match_fit"]] += 1
-            if before == after:
+            errors = [side[ERROR] for side in (before, after) if side[ERROR] is not None]
+            fits["no answer" if errors else before["match_fit"]] += 1
+            failed += bool(errors)
+            for error in dict.fromkeys(errors):
+                print(f"{key}: {error}")
+            if before == after or errors:
                 continue
             differing += 1
             print(key)
@@ -87,7 +97,7 @@ def main():
                 if before[name] != after[name]:
                     print(f"  {name}: {before[name]} -> {after[name]}")
     print(f"{len(keys)} problems, {differing} served otherwise; " + ", ".join(f"{n} {fit}" for fit, n in fits.items()))
-    return 1 if differing else 0
+    return 1 if differing or failed else 0
 
 
 if __name__ == "__main__":
