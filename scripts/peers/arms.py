@@ -202,7 +202,7 @@ MAKERS = {"eager": eager, "cublaslt": cublaslt, "liger": liger, "quack": quack,
 
 class Ceiling:
     """Copies of the cell's bytes in its ratio: our tuned `copy`, and torch's where as much is read as written. `scale`
-    turns the time of our copy into that of the cell's bytes, of which the tuned one has up to 2 % more or fewer."""
+    turns the time of either into that of the cell's bytes, of which the tuned one has up to 2 % more or fewer."""
 
     def __init__(self, launcher, cell, count, tuned):
         element = torch_ops.DTYPES[cell.dtype]

@@ -119,8 +119,9 @@ class Measurer:
             counts = {name: graph.count for name, graph in graphs.items()}
             for graph in graphs.values():
                 graph.free()
-        if "ceiling" in rounds:
-            rounds["ceiling"] = [value * self.copy.scale for value in rounds["ceiling"]]
+        for name in ("ceiling", "torch_copy"):  # both are of as many bytes
+            if name in rounds:
+                rounds[name] = [value * self.copy.scale for value in rounds[name]]
         for name, values in rounds.items():
             result["arms"][name] = {**statistics.beside(values, rounds["tilewright"]), "launches": counts[name]}
 

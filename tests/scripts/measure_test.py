@@ -46,6 +46,17 @@ class Arms(unittest.TestCase):
             "liger": "RuntimeError: too wide",
             "quack": "ModuleNotFoundError: No module named 'quack'"})
 
+    def test_that_copy_are_scaled_alike(self):
+        self.measurer.copy = types.SimpleNamespace(scale=2.0)
+        self.measurer.stream = None
+        self.measurer.options.round_ms = None
+        self.measurer._alternate = lambda graphs, _: {name: [100.0] * 5 for name in graphs}
+        result = {"arms": {}, "skipped": {}}
+        with mock.patch.object(self.measure.timing, "prepare", lambda *_: types.SimpleNamespace(count=1, free=int)):
+            self.measurer._time(dict.fromkeys(("tilewright", "ceiling", "torch_copy")), 2, result)
+        self.assertEqual({name: arm["median"] for name, arm in result["arms"].items()},
+                         {"tilewright": 100.0, "ceiling": 200.0, "torch_copy": 200.0})
+
     def test_that_failed_leave_the_cell_without_a_verdict(self):
         def absent(cell, sets):
             raise ModuleNotFoundError("No module named 'quack'")
