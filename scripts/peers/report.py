@@ -11,8 +11,6 @@ from .statistics import geometric_mean
 from .verdicts import (
     GOAL_HEADINGS,
     accuracy_faults,
-    all_faults,
-    all_without_verdict,
     common_lists,
     fastest_peer,
     goal_rows,
@@ -20,9 +18,8 @@ from .verdicts import (
     label,
     lists,
     name_of,
-    not_exact,
     ratios_by_cell,
-    slower_than_a_peer,
+    summary_of,
     table_of,
     without_verdict,
 )
@@ -109,21 +106,13 @@ def summarise(results):
                list(shares.values()), least=True),
     ]
     ops = sorted({label(result) for result in results})
-    return {
-        "cells": len(results),
-        "commits": sorted({result.get("commit", "unknown") for result in results}),
-        "gpus": sorted({result.get("gpu", "unknown") for result in results}),
+    return summary_of(results, {
         "goals": [each for each in goals if each],
         "ops": {op: geometric_mean(of(lambda r, op=op: label(r) == op)) for op in ops
                 if of(lambda r, op=op: label(r) == op)},
-        "no_verdict": all_without_verdict(results),
-        "slower_than_a_peer": slower_than_a_peer(results),
         "below_ceiling_goal": {cell: share for cell, share in sorted(shares.items(), key=lambda item: item[1])
                                if share < 0.95},
-        "not_exact": not_exact(results),
-        "accuracy_faults": all_faults(results),
-        "skipped": {result["cell"]: result["skipped"] for result in results if result.get("skipped")},
-    }
+    })
 
 
 def _time(result, arm):

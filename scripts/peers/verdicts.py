@@ -159,7 +159,7 @@ def _markdown_table(headings, rows):
 
 
 def summary_of(results, own=None):
-    """Of one regime, in any op's report; `own` is what that op's report adds."""
+    """Of results of one op or one regime, in any report; `own` is what that op's report adds."""
     return {
         "cells": len(results),
         "commits": sorted({result.get("commit", "unknown") for result in results}),
