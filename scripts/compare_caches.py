@@ -5,9 +5,9 @@
     scripts/compare_caches.py first.db second.db
     scripts/compare_caches.py first.db second.db --only '^softmax' --out differences.json
 
-Every problem that both have a winner for, of those that scripts/compare_peers.py lists and of --shapes, is launched
-from each cache alternately, on the same random tensors, with cold caches, products in bursts. Where both have the same
-config there is nothing to time. It needs a GPU and torch.
+Problems are the cells of scripts/compare_peers.py of row and elementwise ops and their gradients, in all types, and of
+gemm. Each that both have a winner for is launched from each cache alternately, on the same random tensors, with cold
+caches, products in bursts. Where both have the same config there is nothing to time. It needs a GPU and torch.
 """
 import argparse
 import json

@@ -20,7 +20,7 @@ SIBLING = re.compile(r"\]\((\d{4}-[\w-]+\.md)")
 REFERENCE = re.compile(r"decisions/(\d{4}-[\w-]+\.md)|\b[Dd]ecision (\d{1,4})\b")
 
 
-def references(path, text, names):
+def references(text, names):
     """The lines and the records that a text refers to; None for a record that is not there."""
     for number, line in enumerate(text.splitlines(), 1):
         for file, digits in REFERENCE.findall(line):
@@ -58,7 +58,7 @@ def mistakes(texts):
     for path, text in texts.items():
         if pathlib.PurePath(path).parent == FOLDER:
             continue
-        for line, name, written in references(path, text, records):
+        for line, name, written in references(text, records):
             if name is None:
                 yield path, line, f"{written} is not there"
             elif name in replaced and path != "CHANGELOG.md":
