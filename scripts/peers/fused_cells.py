@@ -103,6 +103,26 @@ class FusedCell:
         return {"bias": named["bias"], "act": named.get("act", "none"), "residual": named.get("residual", "yes")}
 
     @property
+    def chain(self):
+        """Of the ops of our own that this one takes the place of, in order: name, attributes, dims. They are the steps
+        of fused_torch.Unfused."""
+        def gemm(m, n, k, **attributes):
+            return "gemm", attributes, {"m": m, "n": n, "k": k}
+        if self.op in ("gemm_gated", "mlp"):
+            rows, hidden, d = self.dims if self.op == "gemm_gated" else (self.dims[0], self.dims[2], self.dims[1])
+            if self.op == "gemm_gated" or self["gated"] == "yes":
+                steps = [gemm(rows, 2 * hidden, d), ("swiglu", {"layout": "packed"}, {"rows": rows, "cols": hidden})]
+            else:
+                steps = [gemm(rows, hidden, d, act=self["act"])]
+            return steps + ([gemm(rows, self.dims[3], hidden)] if self.op == "mlp" else [])
+        m, n, k = self.dims
+        if self.op == "gemm_dropout":
+            return [gemm(m, n, k, bias=self["bias"], act=self["act"]), ("dropout", {}, {"n": m * n}),
+                    *([("add", {}, {"n": m * n})] if self["residual"] == "yes" else [])]
+        return [gemm(m, n, k, bias=self["bias"], residual="yes"),
+                (self.op.removeprefix("gemm_add_"), {}, {"rows": m, "cols": n})]
+
+    @property
     def bytes(self):
         """Each tensor once."""
         return sum(math.prod(argument.shape) for argument in self.arguments()

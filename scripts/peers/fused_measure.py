@@ -10,7 +10,9 @@ from .gemm_cells import sampled_rows
 class FusedMeasurer(gemm_measure.GemmMeasurer):
     def _peer(self, name, cell, sets, result):
         if name == "unfused":
-            return fused_torch.Unfused(self.launcher, cell, sets)
+            chain = fused_torch.Unfused(self.launcher, cell, sets)
+            result["unfused"] = {"fits": chain.fits}
+            return chain
         return super()._peer(name, cell, sets, result)
 
     def _add_ceiling(self, launches, cell, sets, result):

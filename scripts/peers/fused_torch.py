@@ -103,7 +103,7 @@ class Unfused:
     """Our own ops one after the other, each as the cache serves it."""
 
     def __init__(self, launcher, cell, sets):
-        self.launcher, self.cell = launcher, cell
+        self.launcher, self.cell, self.fits = launcher, cell, {}
         self.steps = [self._steps(sets, i) for i in range(len(sets))]
 
     def __call__(self, i):
@@ -117,7 +117,11 @@ class Unfused:
 
     def _call(self, op, attributes, dims, *values):
         values = [value.data_ptr() if isinstance(value, torch.Tensor) else value for value in values]
-        return self._op(op, attributes).call(dims, values)
+        opened = self._op(op, attributes)
+        step = f"{op} {'x'.join(map(str, dims))}"
+        if step not in self.fits:
+            self.fits[step] = opened.query(dims)["fit"]
+        return opened.call(dims, values)
 
     def _product(self, a, b, c, *added, **attributes):
         return self._call("gemm", attributes, (a.shape[0], b.shape[0], a.shape[1]), a, b, *added, c)

@@ -83,6 +83,8 @@ def cell_figures(result):
     if "product" in result["arms"]:
         figures["over_product"] = 1 / result["arms"]["product"]["over_tilewright"]["median"]
         figures["product_fit"] = result.get("product", {}).get("fit", "exact")
+    if "unfused" in result:
+        figures["unfused_fits"] = result["unfused"]["fits"]
     if result["op"] in ("attention", "attention_bwd"):
         figures |= _attention(result)
     if "flops" in result:

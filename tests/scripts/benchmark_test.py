@@ -373,7 +373,7 @@ class Measuring(unittest.TestCase):
         def sweep(words, real):
             if "sweep" in words:
                 with contextlib.closing(sqlite3.connect(real[real.index("--cache") + 1])) as swept:
-                    swept.execute("CREATE TABLE more (b)")
+                    swept.execute("CREATE TABLE IF NOT EXISTS more (b)")
             return ""
         with tempfile.TemporaryDirectory() as folder, \
                 mock.patch.object(benchmark, "find", lambda name, _=None: benchmark.Place(name, name)):
@@ -392,7 +392,7 @@ class Measuring(unittest.TestCase):
                         mock.patch.object(benchmark, "BRIEF_ROWS", ""), \
                         mock.patch.object(benchmark, "BRIEF_ROW_SHAPES", "8192x4096"):
                     benchmark.PARTS[part](bench)
-            self.assertEqual(sum("sweep" in words for words in calls), 4)
+            self.assertGreaterEqual(sum("sweep" in words for words in calls), 4)
             self.assertEqual(pathlib.Path(named).read_bytes(), before)
 
     def test_of_a_bundle_are_served_from_what_it_installs(self):
@@ -517,10 +517,14 @@ class Measuring(unittest.TestCase):
             bench.commands = ["compare_peers.py"]
             with self.assertRaisesRegex(benchmark.Failed, "measured no cell"):
                 benchmark.fused(bench)
-        swept = [words for words in calls if words[1:3] == ["sweep", "gemm"]]
-        self.assertEqual([words[4:7] for words in swept], [["bias=yes", "act=gelu", "residual=yes"],
-                                                           ["bias=no", "act=none", "residual=yes"]])
-        self.assertIn("m=8192 n=4096 k=4096", swept[1], "norms add one")
+        swept = {" ".join([words[2], *words[4:words.index("--shapes")]]): words for words in calls
+                 if words[1:2] == ["sweep"]}
+        self.assertEqual(set(swept), {"gemm", "gemm bias=yes act=gelu", "gemm bias=yes act=gelu residual=yes",
+                                      "gemm residual=yes", "dropout", "add", "swiglu layout=packed", "rmsnorm",
+                                      "layernorm"})
+        self.assertIn("m=8192 n=4096 k=4096", swept["gemm residual=yes"], "norms add one")
+        self.assertIn("rows=8192 cols=4096", swept["rmsnorm"])
+        self.assertIn("m=512 n=28672 k=4096", swept["gemm"], "gate and up at once")
 
     def test_that_a_script_writes_itself_are_kept_as_they_are(self):
         for part in ("decode", "deterministic", "varlen"):
