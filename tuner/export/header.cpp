@@ -76,6 +76,14 @@ struct Map {
   std::uint32_t box[5];
   /// Bytes: 0, 32, 64 or 128.
   std::uint32_t swizzle;
+  /// Not 0: encode it for each call, with strides that are these arguments of the call (64-bit integers, in elements)
+  /// times the element's size; `strides` are those of a dense tensor.
+  std::uint8_t call_stride_count;
+  std::uint8_t call_strides[4];
+  /// If true, encode it for each call: dims[call_extent] is the call's dim of index `call_dim`, not its bucket.
+  bool has_call_extent;
+  std::uint8_t call_extent;
+  std::uint8_t call_dim;
 };
 
 /// Memory that the caller brings, at a multiple of 256 bytes.
@@ -384,9 +392,12 @@ class Writing {
   }
 
   static std::string map_text(const PlannedMap& map) {
-    return fmt::format("    {{{}, {}, {}, {}, {{{}}}, {{{}}}, {{{}}}, {}}},\n", map.over == PlannedMap::Over::workspace,
-                       map.index, tensor_map_type(map), map.dims.size(), fmt::join(map.dims, ", "),
-                       fmt::join(map.strides, ", "), fmt::join(map.box, ", "), map.swizzle);
+    const PlannedMap::CallExtent extent = map.call_extent.value_or(PlannedMap::CallExtent{});
+    return fmt::format("    {{{}, {}, {}, {}, {{{}}}, {{{}}}, {{{}}}, {}, {}, {{{}}}, {}, {}, {}}},\n",
+                       map.over == PlannedMap::Over::workspace, map.index, tensor_map_type(map), map.dims.size(),
+                       fmt::join(map.dims, ", "), fmt::join(map.strides, ", "), fmt::join(map.box, ", "), map.swizzle,
+                       map.stride_scalars.size(), fmt::join(map.stride_scalars, ", "), map.call_extent.has_value(),
+                       extent.of_map, extent.of_call);
   }
 
   std::string binary(const std::string& hash) {

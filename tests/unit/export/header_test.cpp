@@ -122,6 +122,29 @@ TEST_F(Header, serves_an_application_that_has_nothing_else) {
   EXPECT_THAT(read(folder_.path() / "log"), HasSubstr("wide_symbol"));
 }
 
+TEST_F(Header, says_which_strides_and_extents_of_a_map_come_with_the_call) {
+  EXPECT_THAT(made({.ops = {"reduce"}, .devices = {}}), HasSubstr(", 0, {}, false, 0, 0},\n")) << "all are planned";
+  const OpInterface op = ragged_interface();
+  ImplementationRecipe recipe = ragged_rows();
+  recipe.name = "mapped";
+  recipe.requires_arch = "sm_90";
+  const auto formula = [](const char* text) { return Formula::parse(text); };
+  recipe.maps = {{"m",
+                  "x",
+                  {formula("d"), formula("heads"), formula("tokens")},
+                  {formula("8"), formula("1"), formula("4")},
+                  {},
+                  formula("0"),
+                  {}}};
+  recipe.maps[0].stride_scalars = {"x_head", "x_token"};
+  recipe.kernels[0].params[0] = {KernelParam::Kind::map, "m"};
+  cache_.add_op(op, recipe, ragged_kernels(), ragged_binary());
+  cache_.add_winner(op, "ragged{tokens=100,heads=3,d=8}", "mapped{}");
+  const std::string text = made({.ops = {"ragged"}, .devices = {}});
+  EXPECT_THAT(counts_.left_out, ::testing::IsEmpty());
+  EXPECT_THAT(text, HasSubstr(", 2, {3, 2}, true, 2, 0},\n")) << "x_head, x_token; dims[2] is tokens";
+}
+
 TEST_F(Header, is_the_same_for_the_same_winners) {
   const std::string first = made();
   EXPECT_EQ(made(), first);
