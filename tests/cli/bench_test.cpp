@@ -175,6 +175,12 @@ TEST_F(BenchVerb, never_writes_over_the_cache) {
   EXPECT_EQ(outcome.code, 2);
   EXPECT_TRUE(contains(outcome.err, "would be lost")) << outcome.err;
   EXPECT_EQ(read_file(cache()), before);
+  const std::string other = (folder / "other.db").string();
+  std::filesystem::copy_file(cache(), other);
+  const Outcome another = run_on_ops({"bench", "shift", "--device", "cpu", "--benchmark_out=" + other});
+  EXPECT_EQ(another.code, 2);
+  EXPECT_TRUE(contains(another.err, "is an SQLite database")) << another.err;
+  EXPECT_EQ(read_file(other), before);
 }
 
 }  // namespace

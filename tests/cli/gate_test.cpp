@@ -34,6 +34,20 @@ TEST_F(GateVerb, prints_the_test_cases_alone_where_they_take_the_tables_place) {
   EXPECT_TRUE(outcome.out.ends_with("</testsuite>\n")) << outcome.out;
 }
 
+TEST_F(GateVerb, writes_its_test_cases_over_no_cache) {
+  const std::string a = (folder / "before.db.zst").string(), b = (folder / "after.db").string();
+  std::filesystem::copy_file(kRecorded + "/softmax.db.zst", a);
+  fill_demo_cache(b, 3);
+  fill_demo_cache(cache(), 3);
+  for (const std::string& file : {a, b, cache()}) {
+    const std::string before = read_file(file);
+    const Outcome outcome = run({"gate", a, b, "--junit", file});
+    EXPECT_EQ(outcome.code, 2) << outcome.out << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, file) && contains(outcome.err, "would be lost")) << outcome.err;
+    EXPECT_EQ(read_file(file), before);
+  }
+}
+
 TEST_F(GateVerb, decides_nothing_without_rounds) {
   const std::string file = kRecorded + "/rows.db.zst";
   const Outcome outcome = run({"gate", file, file, "softmax"});

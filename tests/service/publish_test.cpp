@@ -72,6 +72,16 @@ TEST_F(Publishing, the_same_content_is_published_once) {
   EXPECT_EQ(channel("candidate")["sequence"], 1);
 }
 
+TEST_F(Publishing, a_promotion_writes_its_test_cases_over_no_cache) {
+  ASSERT_EQ(publish(shelf()).code, 0);
+  const std::string before = read_file(cache());
+  const Outcome outcome = promote(shelf(), {"--junit", cache()});
+  EXPECT_EQ(outcome.code, 2) << outcome.out;
+  EXPECT_TRUE(contains(outcome.err, "is an SQLite database")) << outcome.err;
+  EXPECT_EQ(read_file(cache()), before);
+  EXPECT_FALSE(std::filesystem::exists(folder / "shelf" / "v1" / "channels" / "stable")) << "nothing was promoted";
+}
+
 TEST_F(Publishing, the_first_candidate_becomes_stable_and_the_next_has_to_pass_the_gate) {
   ASSERT_EQ(publish(shelf()).code, 0);
   const Outcome first = promote(shelf());

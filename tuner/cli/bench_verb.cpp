@@ -49,6 +49,7 @@ ExitCode run_bench(const Arguments& arguments, Console& console) {
   const fs::path program = reporter();
   if (arguments.has("benchmark_out")) {
     OutputFile::refuse_cache(arguments.text("benchmark_out"), app::cache_path(request.place));
+    OutputFile::refuse_database(arguments.text("benchmark_out"));
   }
   watch_interrupts();
   Progress progress(console, false);

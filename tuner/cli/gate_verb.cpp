@@ -31,6 +31,11 @@ ExitCode run_gate(const Arguments& arguments, Console& console) {
   request.device = arguments.text("device");
   request.mode = mode_of(arguments).value_or(MeasureMode::cold);
   if (arguments.has("fail-if")) request.rule = parse_gate_rule(arguments.text("fail-if"));
+  if (arguments.has("junit")) {
+    // A side may be a cache that is compressed, or a pack: no database.
+    for (const std::string& side : {request.a, request.b}) OutputFile::refuse_cache(arguments.text("junit"), side);
+    OutputFile::refuse_database(arguments.text("junit"));
+  }
   Progress progress(console, false);
   if (arguments.has("remeasure")) watch_interrupts();
   const GateReport report = app::gate(request, arguments.has("remeasure") ? &progress : nullptr);

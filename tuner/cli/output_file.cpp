@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cache/base/error.hpp"
+#include "tuner/app/place.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -67,6 +68,11 @@ void OutputFile::refuse_cache(const fs::path& file, const fs::path& cache) {
     throw UsageError(fmt::format("{} is {} {}, which would be lost; name another file", file.string(),
                                  *companion == '\0' ? "the cache that is read:" : "part of the cache", cache.string()));
   }
+}
+
+void OutputFile::refuse_database(const fs::path& file) {
+  if (is_standard_output(file) || !replaces(file) || !app::is_database(file)) return;
+  throw UsageError(fmt::format("{} is an SQLite database, which would be lost; name another file", file.string()));
 }
 
 }  // namespace tilewright::cli

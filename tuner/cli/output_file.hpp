@@ -31,6 +31,8 @@ class OutputFile {
   [[nodiscard]] static bool replaces(const std::filesystem::path& file);
   /// Throws UsageError if `file` is the cache, by any name, or one of SQLite's files beside it.
   static void refuse_cache(const std::filesystem::path& file, const std::filesystem::path& cache);
+  /// Throws UsageError if writing `file` replaces a database, which cannot be made again as what verbs print can.
+  static void refuse_database(const std::filesystem::path& file);
 
  private:
   struct Close {

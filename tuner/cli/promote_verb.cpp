@@ -28,6 +28,7 @@ ExitCode run_promote(const Arguments& arguments, Console& console) {
   request.to = arguments.text("to", request.to);
   if (arguments.has("fail-if")) request.rule = parse_gate_rule(arguments.text("fail-if"));
   request.accept_undecided = arguments.has("accept-undecided");
+  if (arguments.has("junit")) OutputFile::refuse_database(arguments.text("junit"));
   const app::Promoted done = app::promote(request);
   if (done.report && arguments.has("junit")) {
     OutputFile file(arguments.text("junit"), console);

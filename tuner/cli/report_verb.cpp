@@ -17,12 +17,11 @@
 namespace tilewright::cli {
 namespace {
 
-/// Throws UsageError for a database, which cannot be made again as a page can.
-void refuse_database(const std::filesystem::path& file) {
-  if (OutputFile::replaces(file) && app::is_database(file)) {
-    throw UsageError(
-        fmt::format("{} is an SQLite database, which the page would replace; name another file", file.string()));
-  }
+/// Throws UsageError for a file that cannot be made again as a page can.
+void require_page(const std::filesystem::path& file, const app::Place& place) {
+  if (OutputFile::is_standard_output(file)) return;
+  OutputFile::refuse_cache(file, app::cache_path(place));
+  OutputFile::refuse_database(file);
 }
 
 ExitCode run_report(const Arguments& arguments, Console& console) {
@@ -30,10 +29,7 @@ ExitCode run_report(const Arguments& arguments, Console& console) {
   if (!arguments.has("output")) throw UsageError("report needs a file to write: tilewright report -o report.html");
   const std::filesystem::path file = arguments.text("output");
   const bool to_standard_output = OutputFile::is_standard_output(file);
-  if (!to_standard_output) {
-    OutputFile::refuse_cache(file, app::cache_path(place_of(arguments)));
-    refuse_database(file);
-  }
+  require_page(file, place_of(arguments));
   const app::Report report = app::report(
       {place_of(arguments), arguments.words().empty() ? "" : arguments.words().front(), arguments.text("device")});
   const std::string page = report_page(report.page);
