@@ -159,6 +159,19 @@ TEST_F(GateAgain, decides_where_a_side_has_no_rounds) {
   EXPECT_EQ(gate(a, b, 0).first["verdict"], "passed");
 }
 
+TEST_F(GateAgain, finds_the_binaries_of_two_versions_in_one_cache) {
+  std::string compiler;
+  const std::string both = changed(tuned("a.db", "rowwise{passes=4,narrow=0}"), [&](Trial& trial) {
+    compiler = trial.versions.compiler;
+    trial.versions.compiler = "another";
+    slow_down(trial);
+  });
+  const Outcome outcome = run({"gate", "compiler=" + compiler, "compiler=another", "--remeasure", "--fail-if",
+                               "slower > 50 %", "--format", "json", "--ops", ops, "--cache", both});
+  EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+  EXPECT_EQ(nlohmann::json::parse(outcome.out)["rows"].at(0)["again"], "in turns") << outcome.out;
+}
+
 TEST_F(GateAgain, measures_nothing_where_there_is_no_suspect) {
   const std::string a = tuned("a.db", "rowwise{passes=4,narrow=0}");
   EXPECT_TRUE(gate(a, a, 0).first["again"].is_null());

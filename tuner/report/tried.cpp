@@ -84,7 +84,11 @@ std::vector<TriedProblem> tried_by_versions(const Store& store, const TriedFilte
     if (!trial) continue;
     if (!holds(seen, trial->versions)) seen.push_back(trial->versions);
     // The history is ordered by id, so that the newest stays.
-    if (of(trial->versions)) newest[{each.problem, each.device}][each.config] = {*std::move(trial), ""};
+    if (!of(trial->versions)) continue;
+    // A damaged implementation has no hash.
+    const auto config = history.configs.find(each.config);
+    newest[{each.problem, each.device}][each.config] = {
+        *std::move(trial), config == history.configs.end() ? "" : config->second.implementation_hash};
   }
   std::vector<TriedProblem> problems;
   for (auto& [where, configs] : newest) {
