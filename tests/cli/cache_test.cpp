@@ -30,6 +30,27 @@ TEST_F(CacheVerb, takes_out_what_serves_nothing_and_the_sweep_goes_on) {
   EXPECT_EQ(run_on_ops(kSweep).code, 0);
 }
 
+TEST_F(CacheVerb, keeps_past_winners_by_any_number) {
+  fill_demo_cache(cache(), 1);
+  {
+    Store store{std::filesystem::path(cache())};
+    const WinnerRow row = store.list_winners({.op = "demo", .role = WinnerRole::best}).front();
+    const ProblemKey key{row.problem, row.interface_hash, row.device.fingerprint()};
+    Winner winner = row.winner;
+    for (int i = 0; i < 3; ++i) {
+      winner.trial = store.trial(winner.trial.id).value();
+      winner.trial.measured_at += 60;
+      winner.trial.id = store.put_trial(key, row.implementation_hash, winner.trial);
+      store.put_winners(key, row.mode, {winner});
+    }
+  }
+  const auto removed = [&](const std::string& kept) {
+    return json_of({"cache", "gc", "--dry-run", "--past-winners", kept})["rows"];
+  };
+  EXPECT_NE(removed("0"), removed("100"));
+  EXPECT_EQ(removed("4294967296"), removed("100"));
+}
+
 TEST_F(CacheVerb, says_what_may_be_typed) {
   fill_demo_cache(cache(), 1);
   EXPECT_TRUE(contains(run({"cache", "--cache", cache()}).err, "info or gc"));

@@ -33,6 +33,13 @@ TEST_F(VerifyVerb, checks_the_base_of_a_problem_that_was_never_tuned_and_needs_n
   EXPECT_FALSE(std::filesystem::exists(cache())) << "nothing is written";
 }
 
+TEST_F(VerifyVerb, waits_as_long_as_it_is_told) {
+  const std::string centuries = "9300000000";
+  const auto found = rows({"rows=2", "cols=33", "--timeout", centuries, "--compile-timeout", centuries});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0]["status"], "ok") << found;
+}
+
 TEST_F(VerifyVerb, ends_with_one_and_the_element_where_a_config_is_wrong) {
   const std::string config = "rowwise{variant=1,width=64}";
   const auto found = rows({"rows=2", "cols=33", "--config", config}, 1);

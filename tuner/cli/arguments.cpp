@@ -119,7 +119,8 @@ std::vector<std::string> Arguments::texts(const std::string& option) const {
   return found == values_.end() ? std::vector<std::string>() : found->second;
 }
 
-std::int64_t Arguments::integer(const std::string& option, std::int64_t otherwise, std::int64_t least) const {
+std::int64_t Arguments::integer(const std::string& option, std::int64_t otherwise, std::int64_t least,
+                                std::int64_t most) const {
   if (!has(option)) return otherwise;
   const std::string typed = text(option);
   std::int64_t number = 0;
@@ -127,7 +128,7 @@ std::int64_t Arguments::integer(const std::string& option, std::int64_t otherwis
   if (error != std::errc() || end != typed.data() + typed.size() || number < least) {
     throw UsageError(fmt::format("--{} must be a whole number of at least {}, and is '{}'", option, least, typed));
   }
-  return number;
+  return std::min(number, most);
 }
 
 }  // namespace tilewright::cli

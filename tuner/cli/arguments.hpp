@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -29,8 +30,9 @@ class Arguments {
   [[nodiscard]] std::string text(const std::string& option, const std::string& otherwise = "") const;
   /// Values of an option that may be repeated.
   [[nodiscard]] std::vector<std::string> texts(const std::string& option) const;
-  /// Throws UsageError if the value is not a whole number of at least `least`.
-  [[nodiscard]] std::int64_t integer(const std::string& option, std::int64_t otherwise, std::int64_t least) const;
+  /// A value above `most` counts as `most`. Throws UsageError if it is not a whole number of at least `least`.
+  [[nodiscard]] std::int64_t integer(const std::string& option, std::int64_t otherwise, std::int64_t least,
+                                     std::int64_t most = std::numeric_limits<std::int64_t>::max()) const;
 
   /// The command as it was typed, for the sweep's row and for messages.
   [[nodiscard]] const std::string& command() const noexcept { return command_; }

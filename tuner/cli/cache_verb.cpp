@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+
 #include "cache/base/error.hpp"
 #include "tuner/cli/arguments.hpp"
 #include "tuner/cli/common_options.hpp"
@@ -13,9 +15,11 @@
 namespace tilewright::cli {
 namespace {
 
+constexpr std::int64_t kMostPastWinners = 1'000'000;
+
 ExitCode collect(const Arguments& arguments, Console& console) {
   const app::CollectRequest request{place_of(arguments), arguments.has("dry-run"), arguments.has("damaged"),
-                                    static_cast<int>(arguments.integer("past-winners", 8, 0))};
+                                    static_cast<int>(arguments.integer("past-winners", 8, 0, kMostPastWinners))};
   const app::CollectResult result = app::collect(request);
   console.print(app::table_of(result), format_of(arguments));
   return result.not_smaller.empty() ? ExitCode::done : ExitCode::partly;
@@ -53,8 +57,8 @@ Verb cache_verb() {
   verb.options = {
       {"dry-run", "", "gc: remove nothing, and print the removable rows and bytes."},
       {"damaged", "",
-       "gc: also remove damaged rows, and rows that depend on them. Sweeps fill them again, except pins, misses and past "
-       "winners."},
+       "gc: also remove damaged rows, and rows that depend on them. Sweeps fill them again, except pins, misses and "
+       "past winners."},
       {"past-winners", "N", "gc: keep the newest N past winners of each problem and role. Default: 8."},
       kOps,
       kCache,

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cstdint>
 
 #include "tuner/cli/arguments.hpp"
@@ -13,6 +11,7 @@
 #include "tuner/cli/interrupt.hpp"
 #include "tuner/cli/progress.hpp"
 #include "tuner/cli/setup.hpp"
+#include "tuner/cli/tuning_options.hpp"
 #include "tuner/cli/verb.hpp"
 
 namespace tilewright::cli {
@@ -24,16 +23,13 @@ constexpr std::int64_t kMostConfigs = 4096;
 ExitCode run_prepare(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   // --device names a device of the cache: none is opened.
-  app::Work work;
-  work.compile_timeout = std::chrono::seconds(arguments.integer("compile-timeout", 120, 1));
-  work.jobs = static_cast<int>(std::min<std::int64_t>(arguments.integer("jobs", 0, 1), 1024));
   const app::PrepareRequest request{
       place_of(arguments),
-      work,
+      limits_of(arguments),
       read_problem_words(arguments),
       arguments.text("device"),
       mode_of(arguments).value_or(MeasureMode::cold),
-      static_cast<std::size_t>(std::min(kMostConfigs, arguments.integer("configs", kUsualConfigs, 1)))};
+      static_cast<std::size_t>(arguments.integer("configs", kUsualConfigs, 1, kMostConfigs))};
   watch_interrupts();
   Progress progress(console, false);
   const app::PrepareResult result = app::prepare(request, progress);

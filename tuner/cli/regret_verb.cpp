@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -35,7 +34,7 @@ RegretSetting setting_of(const Arguments& arguments) {
   setting.left_out = arguments.has("alone") ? LeftOut::itself : LeftOut::relatives;
   setting.servers = arguments.has("jit") ? Servers::compiled : Servers::kept;
   setting.exported = arguments.has("exported");
-  setting.spares = static_cast<std::size_t>(std::clamp<std::int64_t>(arguments.integer("spares", 0, 0), 0, 4096));
+  setting.spares = static_cast<std::size_t>(arguments.integer("spares", 0, 0, 4096));
   return setting;
 }
 
@@ -52,7 +51,7 @@ ExitCode run_regret(const Arguments& arguments, Console& console) {
   refuse_without_measure(arguments);
   if (arguments.has("measure")) {
     request.measuring = {tuning_of(arguments),
-                         static_cast<std::size_t>(std::min(app::kMostDrawn, arguments.integer("seeded", 0, 1))),
+                         static_cast<std::size_t>(arguments.integer("seeded", 0, 1, app::kMostDrawn)),
                          arguments.text("within"), arguments.text("into")};
     if (arguments.has("within") && request.measuring->seeded == 0) throw UsageError("--within goes with --seeded");
     if (arguments.has("into")) OutputFile::refuse_cache(arguments.text("into"), app::cache_path(request.place));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -38,7 +37,7 @@ ExitCode make_token(const Arguments& arguments, Console& console) {
   std::optional<std::int64_t> expires_at;
   if (arguments.has("expires")) {
     constexpr std::int64_t kMostDays = 36'500;
-    expires_at = now_seconds() + kSecondsOfADay * std::min(kMostDays, arguments.integer("expires", 1, 1));
+    expires_at = now_seconds() + kSecondsOfADay * arguments.integer("expires", 1, 1, kMostDays);
   }
   const std::string name = arguments.text("new-token");
   console.print(service::add_token(arguments.text("tokens"), name, scopes_of(arguments), expires_at) + "\n");

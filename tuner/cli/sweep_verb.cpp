@@ -74,7 +74,7 @@ std::vector<app::ProblemGrid> grids_of(const Arguments& arguments) {
     grid.shapes_file = arguments.text("shapes-file");
     if (arguments.has("dtype")) grid.words.named.emplace_back("dtype", arguments.text("dtype"));
     grid.attributes = attributes_of(arguments);
-    grid.seeded = static_cast<std::size_t>(std::min(app::kMostDrawn, arguments.integer("seeded", 0, 1)));
+    grid.seeded = static_cast<std::size_t>(arguments.integer("seeded", 0, 1, app::kMostDrawn));
     grid.within = arguments.text("within");
     if (arguments.has("within") && grid.seeded == 0) throw UsageError("--within goes with --seeded");
   }

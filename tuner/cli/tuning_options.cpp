@@ -17,6 +17,9 @@ namespace {
 constexpr std::array kFailures{TrialStatus::compile_failed, TrialStatus::exceeds_limits, TrialStatus::wrong_result,
                                TrialStatus::timed_out, TrialStatus::crashed};
 
+/// A week: waiting for it in milliseconds takes 31 bits.
+constexpr std::chrono::seconds kLongest{604'800};
+
 std::chrono::nanoseconds budget_of(const Arguments& arguments) {
   if (!arguments.has("budget")) return std::chrono::nanoseconds(0);
   const auto budget = app::duration_from(arguments.text("budget"));
@@ -51,19 +54,26 @@ std::set<TrialStatus> failures_of(const Arguments& arguments, const std::string&
   return statuses;
 }
 
-app::Work work_of(const Arguments& arguments) {
+app::Work limits_of(const Arguments& arguments) {
+  constexpr std::int64_t kMostJobs = 1024;
   app::Work work;
+  work.compile_timeout = std::chrono::seconds(arguments.integer("compile-timeout", 120, 1, kLongest.count()));
+  work.jobs = static_cast<int>(arguments.integer("jobs", 0, 1, kMostJobs));
+  return work;
+}
+
+app::Work work_of(const Arguments& arguments) {
+  app::Work work = limits_of(arguments);
   work.devices = devices_of(arguments);
-  work.timeout = std::chrono::seconds(arguments.integer("timeout", 0, 1));
-  work.compile_timeout = std::chrono::seconds(arguments.integer("compile-timeout", 120, 1));
-  work.jobs = static_cast<int>(std::min<std::int64_t>(arguments.integer("jobs", 0, 1), 1024));
+  work.timeout = std::chrono::seconds(arguments.integer("timeout", 0, 1, kLongest.count()));
   return work;
 }
 
 app::Tuning tuning_of(const Arguments& arguments) {
   app::Tuning tuning;
   tuning.work = work_of(arguments);
-  tuning.search.stop.budget = std::chrono::milliseconds(arguments.integer("budget-ms", 60, 1));
+  tuning.search.stop.budget =
+      std::chrono::milliseconds(arguments.integer("budget-ms", 60, 1, std::chrono::milliseconds(kLongest).count()));
   tuning.search.regime = regime_from(arguments.text("regime", "burst")).value();
   tuning.search.strategy = arguments.text("strategy", "race");
   tuning.search.seed = static_cast<std::uint64_t>(arguments.integer("seed", 1, 0));

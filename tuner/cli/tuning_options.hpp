@@ -11,8 +11,10 @@
 /// Options of verbs that tune and measure.
 namespace tilewright::cli {
 
-/// --device and --devices for verbs that open devices, --timeout, --compile-timeout, --jobs. Throws UsageError if both
-/// of the first two are given.
+/// --compile-timeout and --jobs.
+[[nodiscard]] app::Work limits_of(const Arguments& arguments);
+/// limits_of(), --device and --devices for verbs that open devices, and --timeout. Throws UsageError if --device and
+/// --devices are given.
 [[nodiscard]] app::Work work_of(const Arguments& arguments);
 /// The failures that the list of `option` names; none if it is not given.
 [[nodiscard]] std::set<TrialStatus> failures_of(const Arguments& arguments, const std::string& option);
