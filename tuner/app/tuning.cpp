@@ -72,8 +72,10 @@ SweepSummary run_told(const SweepRequest& request, Catalogue& catalogue, DeviceP
 std::chrono::nanoseconds SharedBudget::start(std::size_t problems) {
   started_ = std::chrono::steady_clock::now();
   if (left_.count() == 0) return left_;
-  const auto part =
-      left_ * static_cast<std::int64_t>(problems) / std::max(static_cast<std::int64_t>(problems_), std::int64_t{1});
+  const auto all = std::max(static_cast<std::int64_t>(problems_), std::int64_t{1});
+  const auto these = static_cast<std::int64_t>(problems);
+  // Divided first: a year times the problems is more than 64 bits hold.
+  const auto part = left_ / all * these + left_ % all * these / all;
   problems_ -= problems;
   return std::max(part, std::chrono::nanoseconds(1));
 }

@@ -120,6 +120,14 @@ class UseCases : public ::testing::Test {
   Told told_;
 };
 
+TEST(BudgetOfARequest, is_shared_by_problems_however_long_it_is) {
+  using namespace std::chrono_literals;
+  SharedBudget budget(8760h, 300);
+  EXPECT_EQ(budget.start(150), 4380h);
+  EXPECT_EQ(SharedBudget(100ns, 3).start(2), 66ns);
+  EXPECT_EQ(SharedBudget(0ns, 3).start(2), 0ns);
+}
+
 TEST_F(UseCases, sweep_tunes_every_problem_and_tells_failures_in_its_summary) {
   ASSERT_TRUE(swept_);
   EXPECT_TRUE(is_whole(swept_->summary));
