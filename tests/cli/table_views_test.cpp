@@ -120,6 +120,9 @@ TEST_F(TableViews, of_no_row_says_so_and_fails) {
   finds_nothing({"rows=999"}, "No winner matches");
   finds_nothing({"--all", "rows=999"}, "No tried config matches");
   finds_nothing({"--by", "vec", "rows=999"}, "No tried config matches");
+  for (const char* view : {"--all", "--history"}) finds_nothing({view, "rows=999", "--where", "cols>8"}, "matches");
+  finds_nothing({"rows=999", "--where", "cols>8 and dtype=f32 and act=none", "--sort", "rows"}, "No winner matches");
+  refuses({"rows=999", "--where", "colz>8"}, "did you mean 'cols'?");
 }
 
 TEST_F(TableViews, sorts_and_chooses_columns) {

@@ -8,64 +8,11 @@
 #include "cache/base/error.hpp"
 #include "cache/base/holds.hpp"
 #include "tuner/app/problem_words.hpp"
-#include "tuner/report/compare_table.hpp"
-#include "tuner/report/configs_table.hpp"
-#include "tuner/report/effect_table.hpp"
-#include "tuner/report/history_table.hpp"
+#include "tuner/app/table_columns.hpp"
 #include "tuner/report/table_query.hpp"
-#include "tuner/report/winners_table.hpp"
 
 namespace tilewright::app {
 namespace {
-
-/// A problem of the op, and a timed config of each implementation with all its parameters: columns depend on these.
-struct Sample {
-  explicit Sample(const OpDefinition& definition) {
-    problem.spec = parse_spec(definition.interface.op, definition.interface);
-    for (const std::string& dim : definition.interface.dims) problem.dims.emplace_back(dim, 1);
-    for (const Implementation& implementation : definition.implementations) {
-      Trial& trial = trials.emplace_back();
-      trial.config.implementation = implementation.recipe.name;
-      for (const Parameter& parameter : implementation.space) trial.config.values.emplace_back(parameter.name, 0);
-      trial.timing.emplace().median_ns = 1;
-    }
-  }
-
-  Problem problem;
-  std::vector<Trial> trials;
-};
-
-Table winners_sample(const Sample& sample) {
-  std::vector<WinnerLine> lines;
-  for (const Trial& trial : sample.trials) {
-    WinnerLine& line = lines.emplace_back();
-    line.row.problem = sample.problem;
-    line.row.winner.trial = trial;
-  }
-  return winners_table("", lines, true);
-}
-
-Table configs_sample(const Sample& sample) {
-  std::vector<ConfigLine> lines;
-  for (const Trial& trial : sample.trials) {
-    ConfigLine& line = lines.emplace_back();
-    line.problem = sample.problem;
-    line.trial = trial;
-  }
-  return configs_table("", lines);
-}
-
-Table compare_sample(const Sample& sample) {
-  std::vector<CompareLine> lines;
-  for (const Trial& trial : sample.trials) lines.push_back({sample.problem, SideBest{trial, ""}, SideBest{trial, ""}});
-  return compare_table("", "", "", lines);
-}
-
-Table history_sample(const Sample& sample) {
-  std::vector<HistoryLine> lines;
-  for (const Trial& trial : sample.trials) lines.push_back({sample.problem, "", true, trial});
-  return history_table("", lines);
-}
 
 std::string summary_of(Catalogue& catalogue, const std::string& op) {
   try {
@@ -136,22 +83,11 @@ std::vector<std::string> KnownWords::parameters() const {
   return names;
 }
 
-std::vector<std::string> KnownWords::columns(TableView view) const {
+std::vector<std::string> KnownWords::columns(View view) const {
   if (!definition_) return {};
-  const Sample sample(*definition_);
-  switch (view) {
-    case TableView::winners:
-      return column_names(winners_sample(sample));
-    case TableView::all:
-      return column_names(configs_sample(sample));
-    case TableView::by:
-      return column_names(effect_table("", {}, "value"));
-    case TableView::compare:
-      return column_names(compare_sample(sample));
-    case TableView::history:
-      return column_names(history_sample(sample));
-  }
-  return {};
+  Table table;
+  table.columns = columns_of(view, definition_->interface, definition_->implementations);
+  return column_names(table);
 }
 
 std::vector<std::string> KnownWords::configs() const {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tuner/app/place.hpp"
+#include "tuner/app/table.hpp"
 
 /// Words that a request may name, for completion: the ops of a place, and an op's dtypes, attributes, parameters,
 /// columns and configs. Throws nothing: an unreadable source gives no words.
@@ -17,9 +18,6 @@ struct KnownOp {
 [[nodiscard]] std::vector<KnownOp> known_ops(const Place& place);
 /// "cpu", then the names of the GPUs that the cache has trials of.
 [[nodiscard]] std::vector<std::string> known_devices(const Place& place);
-
-/// Views of `tilewright table`.
-enum class TableView { winners, all, by, compare, history };
 
 /// The known words of one op.
 class KnownWords {
@@ -35,7 +33,7 @@ class KnownWords {
   /// "implementation", then the parameters of all implementations, each once.
   [[nodiscard]] std::vector<std::string> parameters() const;
   /// Names of the columns that `tilewright table` has for the op, taken from a table.
-  [[nodiscard]] std::vector<std::string> columns(TableView view) const;
+  [[nodiscard]] std::vector<std::string> columns(View view) const;
   /// The configs of its winners in the cache, each once.
   [[nodiscard]] std::vector<std::string> configs() const;
   /// The possible continuations of a config, from its implementations and their parameters, each as the whole text. A

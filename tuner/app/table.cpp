@@ -13,6 +13,7 @@
 #include "tuner/app/compare.hpp"
 #include "tuner/app/stored_devices.hpp"
 #include "tuner/app/stored_winners.hpp"
+#include "tuner/app/table_columns.hpp"
 #include "tuner/report/configs_table.hpp"
 #include "tuner/report/effect_table.hpp"
 #include "tuner/report/history_table.hpp"
@@ -185,6 +186,12 @@ Table table(const TableRequest& request) {
   Table table = view_of(asked, store);
   if (asked.definition == nullptr) table.notes.push_back(no_definition_note(asked.op));
   const std::size_t rows = table.rows.size();
+  if (rows == 0) {
+    // A question about no rows is answered, too.
+    const std::vector<Implementation> none;
+    table.columns = columns_of(request.view, asked.interface,
+                               asked.definition == nullptr ? none : asked.definition->implementations);
+  }
   apply(request.query, table);
   if (table.rows.empty() && rows > 0) {
     table.notes = {fmt::format("None of {} rows matches --where '{}'.", rows, request.query.where)};

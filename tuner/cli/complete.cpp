@@ -179,12 +179,12 @@ class Line {
     }
   }
 
-  [[nodiscard]] app::TableView view() const {
-    return holds(given_, "all")       ? app::TableView::all
-           : holds(given_, "by")      ? app::TableView::by
-           : holds(given_, "compare") ? app::TableView::compare
-           : holds(given_, "history") ? app::TableView::history
-                                      : app::TableView::winners;
+  [[nodiscard]] app::View view() const {
+    return holds(given_, "all")       ? app::View::configs
+           : holds(given_, "by")      ? app::View::effects
+           : holds(given_, "compare") ? app::View::comparison
+           : holds(given_, "history") ? app::View::history
+                                      : app::View::winners;
   }
 
   [[nodiscard]] std::vector<std::string> words_of(const Option& option) const {
