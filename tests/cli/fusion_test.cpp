@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "cache/store/store.hpp"
 #include "tests/cli/demo_cache.hpp"
 #include "tests/cli/program.hpp"
@@ -73,6 +75,24 @@ TEST_F(FusionVerb, predicts_by_the_copy_that_reads_and_writes_as_a_step_does) {
   EXPECT_DOUBLE_EQ(rows[0]["predicted_ns"], 9000.0 * 2 / 3) << "silu reads one byte for each that it writes";
   EXPECT_DOUBLE_EQ(rows[1]["predicted_ns"], 6000.0) << "mul reads two";
   EXPECT_DOUBLE_EQ(rows[3]["predicted_ns"], 6000.0) << "and so does what is fused";
+}
+
+TEST_F(FusionVerb, of_several_devices_is_one_document) {
+  {
+    Store store{std::filesystem::path(cache())};
+    DeviceFacts other = demo_device();
+    other.name = "Fictional H1000";
+    store.put_device(demo_device());
+    store.put_device(other);
+  }
+  const std::vector<std::string> command{"fusion", "swiglu", "rows=64", "cols=128", "dtype=f32"};
+  const auto rows = json_of(command)["rows"];
+  ASSERT_EQ(rows.size(), 8U);
+  EXPECT_NE(rows[0]["device"], rows[4]["device"]);
+  std::vector<std::string> as_csv = command;
+  as_csv.insert(as_csv.end(), {"--format", "csv"});
+  const std::string csv = run_on_ops(as_csv).out;
+  EXPECT_EQ(std::ranges::count(csv, '\n'), 9) << csv;
 }
 
 TEST_F(FusionVerb, tunes_a_users_op_and_its_steps_and_compares_them) {

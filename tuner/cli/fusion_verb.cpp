@@ -16,7 +16,6 @@ namespace {
 
 void print(const FusionAccount& account, Format format, Console& console) {
   console.print(fusion_table(account), format);
-  if (format == Format::json || format == Format::csv) return;
   console.print("\n");
   console.print(verdict_table(account), format);
 }
@@ -31,7 +30,9 @@ ExitCode run_fusion(const Arguments& arguments, Console& console) {
   }
   Progress progress(console, arguments.has("quiet"));
   const app::FusionResult result = app::fusion(request, progress);
-  for (std::size_t i = 0; i < result.accounts.size(); ++i) {
+  const bool for_programs = format == Format::json || format == Format::csv;
+  if (for_programs && !result.accounts.empty()) console.print(fusion_table(result.accounts), format);
+  for (std::size_t i = 0; i < result.accounts.size() && !for_programs; ++i) {
     if (i > 0 && format == Format::text) console.print("\n");
     print(result.accounts[i], format, console);
   }

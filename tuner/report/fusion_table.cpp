@@ -193,6 +193,15 @@ Table fusion_table(const FusionAccount& account) {
   return table;
 }
 
+Table fusion_table(const std::vector<FusionAccount>& accounts) {
+  Table table = fusion_table(accounts.front());
+  if (accounts.size() > 1) table.title = fmt::format("Fusion of {}", accounts.front().problem.key());
+  for (std::size_t i = 1; i < accounts.size(); ++i) {
+    for (std::vector<Cell>& row : fusion_table(accounts[i]).rows) table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
 Table verdict_table(const FusionAccount& account) {
   Table table;
   table.as_records = true;

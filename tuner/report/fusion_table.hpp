@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <vector>
+
 #include "tuner/analysis/fusion.hpp"
 #include "tuner/report/table.hpp"
 
@@ -9,6 +11,8 @@ namespace tilewright {
 
 /// A line for each step, one for the chain, one fused. The last has the whole account for programs.
 [[nodiscard]] Table fusion_table(const FusionAccount& account);
+/// The lines of all accounts, which are of one problem and at least one, for programs.
+[[nodiscard]] Table fusion_table(const std::vector<FusionAccount>& accounts);
 /// The verdict with its reasons, for people.
 [[nodiscard]] Table verdict_table(const FusionAccount& account);
 
