@@ -121,8 +121,9 @@ std::string roofline_text(const ServedLine& line) {
   const Placed placed{&line.roofline, timing ? &*timing : nullptr};
   std::string text;
   for (const auto& sources : {rate_sources(), bound_sources()}) {
-    for (const auto& [column, cell] : sources) {
-      const Cell value = cell(placed);
+    for (const Source<Placed>& source : sources) {
+      const Column& column = source.column;
+      const Cell value = source.cell(placed);
       if (column.shown == Shown::programs || std::holds_alternative<std::monostate>(value)) continue;
       text += fmt::format("{}{} {}", text.empty() ? "  " : ", ", column.heading, show_cell(value, column.unit));
     }

@@ -57,12 +57,14 @@ void add_roofline(CompareSources& sources, const std::string& letter, const std:
     return Placed{&best.roofline, &*best.trial.timing};
   };
   for (const auto& placed : {rate_sources(), bound_sources()}) {
-    for (const auto& [from, cell] : placed) {
+    for (const Source<Placed>& source : placed) {
+      const Column& from = source.column;
       if (from.shown == Shown::people) continue;
       const bool told = from.name == "share_of_ceiling";
       Column made = told ? spare_column(letter + "_" + from.name, heading + " " + from.heading, from.unit)
                          : data_column(letter + "_" + from.name);
-      sources.push_back({std::move(made), [cell = cell, place](const CompareLine& line) { return cell(place(line)); }});
+      sources.push_back(
+          {std::move(made), [cell = source.cell, place](const CompareLine& line) { return cell(place(line)); }});
     }
   }
 }

@@ -22,16 +22,18 @@ void add_problem(std::vector<Source<Line>>& sources, const Problem& first,
   sources.push_back({common_column("dtype", "dtype"),
                      [=](const Line& line) { return Cell(std::string(name(problem_of(line).spec.dtype))); }});
   for (const auto& pair : first.spec.attributes) {
-    sources.push_back({common_column(pair.first, pair.first), [problem_of, attribute = pair.first](const Line& line) {
+    sources.push_back({common_column(pair.first, pair.first),
+                       [problem_of, attribute = pair.first](const Line& line) {
                          const std::string* found = problem_of(line).spec.attribute(attribute);
                          return found != nullptr ? Cell(*found) : Cell();
-                       }});
+                       },
+                       "attribute"});
   }
   for (const auto& pair : first.dims) {
     Column dim = column(pair.first, pair.first);
     dim.common = true;
     sources.push_back(
-        {dim, [problem_of, dim = pair.first](const Line& line) { return Cell(problem_of(line).dim(dim)); }});
+        {dim, [problem_of, dim = pair.first](const Line& line) { return Cell(problem_of(line).dim(dim)); }, "dim"});
   }
 }
 

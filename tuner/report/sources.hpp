@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
@@ -15,12 +16,21 @@ template <class Line>
 struct Source {
   Column column;
   std::function<Cell(const Line&)> cell;
+  /// What the op's definition calls it, "attribute" or "dim"; empty: the table itself has named the column.
+  std::string named_by_op{};
 };
 
-/// Adds the columns to `table`, and a row for each line.
+/// Adds the columns to `table`, and a row for each line. An attribute with the name of another column, such as "mode",
+/// is "attribute_mode".
 template <class Line>
 void fill(Table& table, const std::vector<Source<Line>>& sources, const std::vector<Line>& lines) {
-  for (const Source<Line>& source : sources) table.columns.push_back(source.column);
+  for (const Source<Line>& source : sources) {
+    Column& made = table.columns.emplace_back(source.column);
+    const auto is_same = [&](const Source<Line>& each) { return each.column.name == source.column.name; };
+    if (source.named_by_op.empty() || std::ranges::count_if(sources, is_same) == 1) continue;
+    made.name = source.named_by_op + "_" + source.column.name;
+    made.heading = made.name;
+  }
   for (const Line& line : lines) {
     std::vector<Cell> cells;
     for (const Source<Line>& source : sources) cells.push_back(source.cell(line));

@@ -32,6 +32,20 @@ TEST(HistoryTable, tells_whether_a_winner_is_faster_than_the_one_before) {
   EXPECT_EQ(row["shape_key"], "demo[dtype=bf16]{rows=8,cols=64}");
 }
 
+TEST(HistoryTable, keeps_attributes_and_dims_beside_its_own_columns_of_their_names) {
+  HistoryLine line = line_of(made_up_trial("x{w=1}", 100), {});
+  line.problem.spec.attributes = {{"mode", "fast"}, {"op", "add"}};
+  line.problem.dims = {{"speedup", 7}, {"cols", 64}};
+  const auto row = row_of(line);
+  EXPECT_EQ(row["mode"], "cold");
+  EXPECT_EQ(row["attribute_mode"], "fast");
+  EXPECT_EQ(row["op"], "demo");
+  EXPECT_EQ(row["attribute_op"], "add");
+  EXPECT_TRUE(row["speedup"].is_null());
+  EXPECT_EQ(row["dim_speedup"], 7);
+  EXPECT_EQ(row["cols"], 64);
+}
+
 TEST(HistoryTable, of_the_first_winner_nothing_is_known_before) {
   const auto row = row_of(line_of(made_up_trial("x{w=1}", 100), {}));
   EXPECT_EQ(row["verdict"], "first");
