@@ -84,6 +84,14 @@ TEST_F(GateVerb, tells_what_a_rule_looks_like_and_that_it_takes_two_sides) {
   EXPECT_EQ(run({"gate", file, (folder / "none.db").string()}).code, 1);
 }
 
+TEST_F(GateVerb, of_an_unknown_op_names_the_nearest) {
+  const std::string file = kRecorded + "/softmax.db.zst";
+  const Outcome outcome = run({"gate", file, file, "sofmax"});
+  EXPECT_EQ(outcome.code, 2) << outcome.out;
+  EXPECT_TRUE(contains(outcome.err, "there is no op 'sofmax'; did you mean 'softmax'?")) << outcome.err;
+  EXPECT_EQ(run({"gate", file, file, "softmax"}).code, 0);
+}
+
 /// `gate --remeasure`, on the emulator.
 class GateAgain : public CliTest {
  protected:

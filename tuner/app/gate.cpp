@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/app/gate.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <system_error>
 #include <utility>
 
+#include "cache/base/error.hpp"
 #include "cache/base/scratch_folder.hpp"
 #include "cache/store/import.hpp"
 #include "cache/store/pack/folding.hpp"
@@ -48,6 +52,21 @@ class Side {
   std::optional<ScratchFolder> folder_;
 };
 
+/// The ops that the request names, or all of A. Throws UsageError for an op of neither a side nor the place.
+std::vector<std::string> named_ops(const GateRequest& request, const std::string& a, const std::string& b) {
+  const std::vector<std::string> of_a = compared_ops(request.place, a);
+  if (request.ops.empty()) return of_a;
+  std::set<std::string> known;
+  for (const auto& ops : {of_a, compared_ops(request.place, b), open_catalogue(request.place).names()}) {
+    known.insert(ops.begin(), ops.end());
+  }
+  for (const std::string& op : request.ops) {
+    if (known.contains(op)) continue;
+    throw UsageError(fmt::format("there is no op '{}'{}", op, suggestion(op, {known.begin(), known.end()})));
+  }
+  return request.ops;
+}
+
 void judge(GateReport& report) {
   std::vector<GatePair> pairs;
   for (const CompareLine& line : report.lines) {
@@ -61,7 +80,7 @@ void judge(GateReport& report) {
 GateReport gate(const GateRequest& request, Listener* listener) {
   GateReport report{request.a, request.b, request.rule, {}, {}};
   const Side a(request.a), b(request.b);
-  const std::vector<std::string> ops = request.ops.empty() ? compared_ops(request.place, a.words()) : request.ops;
+  const std::vector<std::string> ops = named_ops(request, a.words(), b.words());
   for (const std::string& op : ops) {
     CompareRequest compare{request.place, op, a.words(), b.words(), request.device, request.mode, {}};
     compare.rounds = true;

@@ -23,8 +23,9 @@ struct GateRequest {
   GateRule rule;
 };
 
-/// Throws as compared_lines(). With a listener, suspects are timed again on the first GPU of this machine, or on the
-/// emulator if both sides are of it; the listener can cancel that. Without one, nothing is measured.
+/// Throws as compared_lines(), and UsageError for an unknown op. With a listener, suspects are timed again on the first
+/// GPU of this machine, or on the emulator if both sides are of it; the listener can cancel that. Without one, nothing
+/// is measured.
 [[nodiscard]] GateReport gate(const GateRequest& request, Listener* listener = nullptr);
 
 }  // namespace tilewright::app
