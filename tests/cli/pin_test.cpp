@@ -64,6 +64,8 @@ TEST_F(PinVerb, says_what_is_wrong_and_what_to_type) {
   refused({"pin", problem_, "--config", winner_}, "--reason TEXT");
   refused({"pin", problem_, "--reason", "x"}, "--config CONFIG");
   refused({"pin", problem_, "--config", winner_, "--reason", "a\x1b[31m"}, "control characters");
+  refused({"pin", problem_, "--config", winner_, "--reason", "two\nlines"}, "a reason is one line");
+  refused({"pin", problem_, "--config", winner_, "--reason", "a\ttab"}, "a reason is one line");
   refused({"pin", problem_, "--config", "none{a=1}", "--reason", "x"}, "has never tried none{a=1}");
   refused({"pin", problem_, "--config", winner_, "--remove"}, "there is no pin or ban of");
   refused({"pin", "--config", winner_}, "name the op");

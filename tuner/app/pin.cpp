@@ -30,7 +30,7 @@ void require_reason(const PinRequest& request) {
   if (request.kind != PinKind::free && request.reason.empty()) {
     throw UsageError("give the reason of a pin or ban: --reason TEXT");
   }
-  if (request.reason.size() > kLongestReason || visible(request.reason) != request.reason) {
+  if (request.reason.size() > kLongestReason || visible_line(request.reason) != request.reason) {
     throw UsageError(
         fmt::format("a reason is one line of at most {} characters, without control characters", kLongestReason));
   }
