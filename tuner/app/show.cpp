@@ -209,7 +209,8 @@ Table show_history(const QueryRequest& request) {
                    {"time_low_ns", "low", Unit::nanoseconds, Shown::programs},
                    {"time_high_ns", "high", Unit::nanoseconds, Shown::programs},
                    {"config", "config"},
-                   {"measured_at", "measured"},
+                   {"measured_at", "", Unit::none, Shown::programs},
+                   {"measured", "measured", Unit::none, Shown::people},
                    {"driver", "driver"},
                    {"compiler", "compiler"},
                    {"tilewright", "tilewright"},
@@ -222,9 +223,9 @@ Table show_history(const QueryRequest& request) {
       const Timing timing = trial.timing.value_or(Timing{});
       const std::string driver = driver_text(trial.versions.driver);
       table.rows.push_back({std::string(name(served.role)), served.now, timing.median_ns, timing.low_ns, timing.high_ns,
-                            trial.config.text(), show_moment(trial.measured_at), driver.empty() ? Cell() : Cell(driver),
-                            trial.versions.compiler, trial.versions.tilewright, std::string(name(trial.mode)),
-                            device.fingerprint(), trial.gpu_uuid});
+                            trial.config.text(), trial.measured_at, show_moment(trial.measured_at),
+                            driver.empty() ? Cell() : Cell(driver), trial.versions.compiler, trial.versions.tilewright,
+                            std::string(name(trial.mode)), device.fingerprint(), trial.gpu_uuid});
     }
   }
   if (table.rows.empty()) {
