@@ -80,8 +80,8 @@ std::string show_duration(double seconds) {
 std::string show_moment(long long seconds) {
   const auto moment = static_cast<std::time_t>(seconds);
   std::tm parts{};
-  gmtime_r(&moment, &parts);
-  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02} UTC", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday,
+  if (gmtime_r(&moment, &parts) == nullptr) return "-";
+  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02} UTC", parts.tm_year + 1900LL, parts.tm_mon + 1, parts.tm_mday,
                      parts.tm_hour, parts.tm_min);
 }
 

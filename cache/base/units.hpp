@@ -25,7 +25,7 @@ namespace tilewright {
 /// "45 s", "2 min 05 s", "3 h 20 min".
 [[nodiscard]] std::string show_duration(double seconds);
 inline constexpr std::int64_t kSecondsOfADay = 86'400;
-/// "2026-03-01 14:05 UTC", from seconds since 1970.
+/// "2026-03-01 14:05 UTC", from seconds since 1970; "-" if no calendar has the moment.
 [[nodiscard]] std::string show_moment(long long seconds);
 /// "2026-03-01T14:05:09Z", for programs; empty if no calendar has the moment.
 [[nodiscard]] std::string iso_moment(long long seconds);

@@ -76,6 +76,12 @@ TEST(ShowDuration, grows_coarser_with_length) {
 
 TEST(ShowMoment, is_in_utc_whatever_the_machine_has) { EXPECT_EQ(show_moment(1'772'374'500), "2026-03-01 14:15 UTC"); }
 
+TEST(ShowMoment, is_a_dash_beyond_all_calendars) {
+  EXPECT_EQ(show_moment(std::numeric_limits<long long>::max()), "-");
+  // The last year that the calendar has: 1900 and all that 31 bits count.
+  EXPECT_EQ(show_moment(67'768'036'191'676'799), "2147485547-12-31 23:59 UTC");
+}
+
 TEST(IsoMoment, is_in_utc_with_seconds) {
   EXPECT_EQ(iso_moment(1'772'374'509), "2026-03-01T14:15:09Z");
   EXPECT_EQ(iso_moment(0), "1970-01-01T00:00:00Z");
