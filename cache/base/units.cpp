@@ -121,15 +121,20 @@ std::string counted(std::size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, ends_in_y ? noun.substr(0, noun.size() - 1) : noun, ends_in_y ? "ies" : "s");
 }
 
+char32_t next_character(std::string_view text, std::size_t& at) noexcept {
+  const auto lead = static_cast<unsigned char>(text[at++]);
+  char32_t character = lead;
+  if (lead >= 0xC0) character = lead & (lead >= 0xF0 ? 0x07U : lead >= 0xE0 ? 0x0FU : 0x1FU);
+  for (; at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U; ++at) {
+    character = character << 6U | (static_cast<unsigned char>(text[at]) & 0x3FU);
+  }
+  return character;
+}
+
 std::size_t display_width(std::string_view text) noexcept {
   std::size_t columns = 0;
   for (std::size_t at = 0; at < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[at++]);
-    char32_t character = lead;
-    if (lead >= 0xC0) character = lead & (lead >= 0xF0 ? 0x07U : lead >= 0xE0 ? 0x0FU : 0x1FU);
-    for (; at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U; ++at) {
-      character = character << 6U | (static_cast<unsigned char>(text[at]) & 0x3FU);
-    }
+    const char32_t character = next_character(text, at);
     columns += is_in(character, kNoWidth) ? 0U : is_in(character, kTwoColumns) ? 2U : 1U;
   }
   return columns;

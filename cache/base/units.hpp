@@ -37,6 +37,8 @@ template <std::signed_integral Count>
   return counted(static_cast<std::size_t>(count), noun);
 }
 
+/// Reads the character of UTF-8 text that begins at `at`, and moves `at` behind it. Any bytes give some characters.
+[[nodiscard]] char32_t next_character(std::string_view text, std::size_t& at) noexcept;
 /// Terminal columns of UTF-8 text: two for an East Asian wide character or a pictograph, none for a combining mark.
 [[nodiscard]] std::size_t display_width(std::string_view text) noexcept;
 

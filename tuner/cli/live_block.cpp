@@ -24,13 +24,6 @@ std::string up(std::size_t rows) { return rows == 0 ? "" : fmt::format("\x1b[{}A
 
 std::string frame(const std::string& body) { return body.empty() ? "" : kFrameBegins + body + kFrameEnds; }
 
-/// The bytes of the character that begins at `at`.
-std::size_t length_of_character(const std::string& text, std::size_t at) {
-  std::size_t end = at + 1;
-  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) ++end;
-  return end - at;
-}
-
 /// A terminal without a known size is taken to have 80 columns and 24 rows.
 TerminalSize known(TerminalSize size) { return size.columns == 0 || size.rows == 0 ? TerminalSize{80, 24} : size; }
 
@@ -47,12 +40,12 @@ std::string cut_to_width(const std::string& text, std::size_t columns) {
   std::string shown;
   std::size_t used = 0;
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t length = length_of_character(text, at);
-    const std::string character = is_control(text[at]) ? " " : text.substr(at, length);
+    const std::size_t first = at;
+    static_cast<void>(next_character(text, at));
+    const std::string character = is_control(text[first]) ? " " : text.substr(first, at - first);
     used += display_width(character);
     if (used > columns) break;
     shown += character;
-    at += length;
   }
   return shown;
 }

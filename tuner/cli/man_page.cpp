@@ -11,27 +11,18 @@
 #include <string_view>
 
 #include "cache/base/error.hpp"
+#include "cache/base/units.hpp"
 #include "cache/base/version.hpp"
 #include "tuner/cli/help.hpp"
 
 namespace tilewright::cli {
 namespace {
 
-/// Reads one UTF-8 character at `at`, and moves `at` behind it.
-unsigned next_character(std::string_view text, std::size_t& at) {
-  const auto lead = static_cast<unsigned char>(text[at++]);
-  unsigned character = lead < 0x80 ? lead : lead & (lead >= 0xF0 ? 0x07U : lead >= 0xE0 ? 0x0FU : 0x1FU);
-  for (; at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U; ++at) {
-    character = character << 6U | (static_cast<unsigned char>(text[at]) & 0x3FU);
-  }
-  return character;
-}
-
 /// Escapes text for roff; dashes and quotes stay as typed.
 std::string escaped(std::string_view text) {
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
-    const unsigned character = next_character(text, at);
+    const auto character = static_cast<unsigned>(next_character(text, at));
     switch (character) {
       case '\\':
         result += "\\e";

@@ -82,6 +82,19 @@ TEST(ShowMoment, is_a_dash_beyond_all_calendars) {
   EXPECT_EQ(show_moment(67'768'036'191'676'799), "2147485547-12-31 23:59 UTC");
 }
 
+TEST(NextCharacter, reads_utf8_and_gets_over_any_bytes) {
+  std::size_t at = 0;
+  EXPECT_EQ(next_character("aµ", at), U'a');
+  EXPECT_EQ(next_character("aµ", at), U'µ');
+  EXPECT_EQ(at, 3U);
+  at = 0;
+  EXPECT_EQ(next_character("\U0001F680", at), U'\U0001F680');
+  EXPECT_EQ(at, 4U);
+  at = 0;
+  static_cast<void>(next_character("\xF0", at));
+  EXPECT_EQ(at, 1U) << "a character that is cut off";
+}
+
 TEST(IsoMoment, is_in_utc_with_seconds) {
   EXPECT_EQ(iso_moment(1'772'374'509), "2026-03-01T14:15:09Z");
   EXPECT_EQ(iso_moment(0), "1970-01-01T00:00:00Z");
