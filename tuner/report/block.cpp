@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "tuner/report/render.hpp"
+
 namespace tilewright {
 namespace {
 
@@ -42,14 +44,6 @@ std::string unit_name(Unit unit) {
   }
   return "none";
 }
-
-struct PageCell {
-  PageJson operator()(std::monostate) const { return nullptr; }
-  template <class Value>
-  PageJson operator()(const Value& value) const {
-    return value;
-  }
-};
 
 bool all_equal(const auto& values) {
   return std::all_of(values.begin(), values.end(), [&](const auto& value) { return value == values.front(); });
@@ -121,7 +115,7 @@ PageJson Block::put(const Table& table) {
     PageJson json{{"name", column.name}, {"heading", column.heading}, {"unit", unit_name(column.unit)}};
     std::vector<PageJson> cells;
     cells.reserve(table.rows.size());
-    for (const auto& row : table.rows) cells.push_back(std::visit(PageCell{}, row[i]));
+    for (const auto& row : table.rows) cells.push_back(json_of(row[i]));
     const auto any = [&](auto is) { return std::any_of(cells.begin(), cells.end(), is); };
     if (cells.empty() || all_equal(cells)) {
       json["same"] = cells.empty() ? PageJson(nullptr) : cells.front();
