@@ -84,7 +84,8 @@ ExitCode run_pull(const Arguments& arguments, Console& console) {
     return done.outcome == app::PullOutcome::away ? ExitCode::partly : ExitCode::done;
   } catch (const Error&) {
     if (!interrupted()) throw;
-    console.say_error("the pull was interrupted, and the present snapshot stays. Type it again: the download continues");
+    console.say_error(
+        "the pull was interrupted, and the present snapshot stays. Type it again: the download continues");
     return ExitCode::partly;
   }
 }
@@ -126,7 +127,8 @@ Verb pull_verb() {
        "One snapshot, for all ranks of a job."},
   };
   verb.exit_codes =
-      "0 the snapshot is in place, 1 it cannot be fetched or trusted, 2 the command line is wrong, 3 nobody answers, or "
+      "0 the snapshot is in place, 1 it cannot be fetched or trusted, 2 the command line is wrong, 3 nobody answers, "
+      "or "
       "it was interrupted, and the present snapshot stays.";
   verb.run = run_pull;
   return verb;
