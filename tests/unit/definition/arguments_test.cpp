@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/definition/reading/arguments.hpp"
 
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <string>
+#include <string_view>
+
+#include "tests/unit/definition/helpers.hpp"
 #include "tests/unit/definition/spoiled.hpp"
 
 namespace tilewright::test {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
 
 class ArgumentMistake : public testing::TestWithParam<Spoiled> {};
 
@@ -65,9 +75,6 @@ const Spoiled kSpoiled[] = {
      "'pitch' in argument 'eps': a scalar has none"},
     {"pitch_that_is_a_number", "alias = [\"x\"]", "pitch = 8", "8",
      "'pitch' in argument 'y' must be a text, and is an integer"},
-    {"alias_of_another_pitch", "alias = [\"x\"] },\n  { name = \"eps\", role = \"scalar\", type = \"f32\"",
-     "alias = [\"x\"], pitch = \"eps\" },\n  { name = \"eps\", role = \"scalar\", type = \"i64\"", "\"x\"]",
-     "'y' cannot alias 'x': only one of them has a pitch"},
     {"name_twice", "name = \"y\"", "name = \"x\"", "\"x\"", "argument 'x' appears twice"},
     {"name_no_identifier", "name = \"eps\"", "name = \"e-ps\"", "\"e-ps\"",
      "argument 'e-ps' is not an identifier: letters, digits and _, no digit first"},
@@ -85,9 +92,6 @@ const Spoiled kSpoiled[] = {
      "'strides' in argument 'y' must be a list, and is a text"},
     {"strides_of_a_scalar", "type = \"f32\", when", "type = \"f32\", strides = [\"n\"], when", "[\"n\"]",
      "'strides' in argument 'eps': a scalar has none"},
-    {"alias_without_strides", "alias = [\"x\"] },\n  { name = \"eps\", role = \"scalar\", type = \"f32\"",
-     "alias = [\"x\"], strides = [\"eps\"] },\n  { name = \"eps\", role = \"scalar\", type = \"i64\"", "\"x\"]",
-     "'y' cannot alias 'x': only one of them has strides"},
     {"more_than_a_launch_can_have", "args = [\n", kTooMany.c_str(), "[\n",
      "an op has at most 64 arguments, and this has 65"},
     {"unknown_key", "alias = [\"x\"]", "aliases = [\"x\"]", "aliases",
@@ -95,6 +99,20 @@ const Spoiled kSpoiled[] = {
 };
 
 INSTANTIATE_TEST_SUITE_P(Definition, ArgumentMistake, testing::ValuesIn(kSpoiled), name_of);
+
+TEST(Alias, has_the_pitch_and_the_strides_of_what_it_aliases) {
+  const auto mistakes_with = [](std::string_view scalars) {
+    std::string toml = replaced(kMiniToml, "alias = [\"x\"]", fmt::format("alias = [\"x\"], {}", scalars));
+    toml = replaced(toml, "name = \"eps\", role = \"scalar\", type = \"f32\"",
+                    "name = \"eps\", role = \"scalar\", type = \"i64\"");
+    const TempFolder folder;
+    return mistakes_of(folder.write_mini(replaced(toml, "eps = 0.5", "eps = 4"), kMiniSource));
+  };
+  EXPECT_THAT(mistakes_with("pitch = \"eps\""),
+              ElementsAre(EndsWith("'y' cannot alias 'x': only one of them has a pitch")));
+  EXPECT_THAT(mistakes_with("strides = [\"eps\"]"),
+              ElementsAre(EndsWith("'y' cannot alias 'x': only one of them has strides")));
+}
 
 }  // namespace
 }  // namespace tilewright::test

@@ -33,8 +33,8 @@ class SamplesReader {
       if (arg.role != ArgRole::scalar || op_.definition.samples.contains(arg.name)) continue;
       mistakes_.add(op_.args.places[i],
                     fmt::format("scalar '{}' has no value in [op.sample]: which one shall the tuner "
-                                "pass? Such as: sample = {{ {} = 0.5 }}",
-                                arg.name, arg.name));
+                                "pass? Such as: sample = {{ {} = {} }}",
+                                arg.name, arg.name, holds_whole_numbers(arg) ? "1" : "0.5"));
     }
   }
 
