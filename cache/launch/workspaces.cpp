@@ -20,8 +20,8 @@ constexpr std::uintptr_t kPerThreadStream = 2;
 /// The calling thread's number, which no other thread has or gets, as it may get an ended thread's id.
 std::uint64_t own_thread_number() {
   static std::atomic<std::uint64_t> last = 0;
-  thread_local const std::uint64_t own = ++last;
-  return own;
+  thread_local const std::uint64_t kOwn = ++last;
+  return kOwn;
 }
 
 /// Grows by at least half, so that a slowly growing shape does not leave a buffer at each step.

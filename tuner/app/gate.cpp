@@ -54,7 +54,7 @@ class Side {
 
 /// The ops that the request names, or all of A. Throws UsageError for an op of neither a side nor the place.
 std::vector<std::string> named_ops(const GateRequest& request, const std::string& a, const std::string& b) {
-  const std::vector<std::string> of_a = compared_ops(request.place, a);
+  std::vector<std::string> of_a = compared_ops(request.place, a);
   if (request.ops.empty()) return of_a;
   std::set<std::string> known;
   for (const auto& ops : {of_a, compared_ops(request.place, b), open_catalogue(request.place).names()}) {
