@@ -11,8 +11,8 @@
 #include <string_view>
 
 #include "cache/base/error.hpp"
-#include "cache/base/scratch_folder.hpp"
 #include "cache/base/sanitizers.hpp"
+#include "cache/base/scratch_folder.hpp"
 #include "kernels/emulator/abi.h"
 #include "tuner/definition/kernels_dir.hpp"
 #include "tuner/process/subprocess.hpp"
@@ -21,7 +21,6 @@ namespace tilewright {
 namespace {
 
 namespace fs = std::filesystem;
-
 
 std::vector<std::string> words(const char* text) {
   std::istringstream stream(text == nullptr ? "" : text);

@@ -39,7 +39,8 @@ std::vector<char*> english_environment() {
 std::vector<std::string> bounded(const std::vector<std::string>& command, const ProcessLimits& limits) {
   std::string bounds;
   // A sanitizer's shadow memory needs far more addresses.
-  if (limits.memory_bytes > 0 && !kAddressSanitizer && !kThreadSanitizer) bounds += fmt::format("ulimit -v {}; ", limits.memory_bytes / 1024);
+  if (limits.memory_bytes > 0 && !kAddressSanitizer && !kThreadSanitizer)
+    bounds += fmt::format("ulimit -v {}; ", limits.memory_bytes / 1024);
   if (limits.processor.count() > 0) bounds += fmt::format("ulimit -t {}; ", limits.processor.count());
   if (bounds.empty()) return command;
   std::vector<std::string> whole{"/bin/sh", "-c", bounds + "exec \"$@\"", "sh"};
