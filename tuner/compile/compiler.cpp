@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace tilewright {
 
 ProfilerRange compile_range(const CompileRequest& request) {
@@ -20,6 +22,16 @@ std::vector<KernelFacts> kernel_facts(const CompileResult& result) {
                      resources.spill_load_bytes, resources.local_bytes, resources.static_shared_bytes});
   }
   return facts;
+}
+
+CompileResult to_compile_result(const Build& build, std::vector<std::byte> binary) {
+  CompileResult result;
+  result.ok = build.ok;
+  result.binary = std::move(binary);
+  for (const KernelFacts& kernel : build.kernels) result.kernels.push_back({kernel.entry, kernel.symbol, {}});
+  result.log = build.log;
+  result.compiler = build.compiler;
+  return result;
 }
 
 }  // namespace tilewright

@@ -80,5 +80,7 @@ class Compiler {
 
 /// The kernels of a result, in the form of the store and the devices.
 [[nodiscard]] std::vector<KernelFacts> kernel_facts(const CompileResult& result);
+/// A stored build in the form of a compiler's result.
+[[nodiscard]] CompileResult to_compile_result(const Build& build, std::vector<std::byte> binary);
 
 }  // namespace tilewright

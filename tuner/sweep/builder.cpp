@@ -79,16 +79,6 @@ Build to_build(const std::string& key, const std::string& arch, const CompileRes
   return build;
 }
 
-CompileResult to_compile_result(const Build& build, std::vector<std::byte> binary) {
-  CompileResult result;
-  result.ok = build.ok;
-  result.binary = std::move(binary);
-  for (const KernelFacts& kernel : build.kernels) result.kernels.push_back({kernel.entry, kernel.symbol, {}});
-  result.log = build.log;
-  result.compiler = build.compiler;
-  return result;
-}
-
 std::string reference_hash(const OpDefinition& definition) {
   std::string text = reference_text(definition);
   for (const MadeInput* made : made_inputs_of(definition)) text += "\n" + reference_text(*made->op);

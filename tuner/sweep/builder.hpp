@@ -28,9 +28,6 @@ class SweepLock;
 /// A finished compile as the cache stores it.
 [[nodiscard]] Build to_build(const std::string& key, const std::string& arch, const CompileResult& result);
 
-/// A stored build in the form of a compiler's result.
-[[nodiscard]] CompileResult to_compile_result(const Build& build, std::vector<std::byte> binary);
-
 /// Stands for an implementation's hash in the key of an op's reference binary.
 [[nodiscard]] std::string reference_hash(const OpDefinition& definition);
 
