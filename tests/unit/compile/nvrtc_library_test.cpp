@@ -19,6 +19,15 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
+/// Why a named library is not used.
+std::string why_refused(const fs::path& library) {
+  NvrtcSearchPlaces places;
+  places.library = library;
+  NvrtcReport report;
+  EXPECT_EQ(NvrtcLibrary::find(places, &report), nullptr);
+  return report.why;
+}
+
 TEST(NvrtcLibrary, is_found_on_this_machine_with_headers_and_architectures) {
   NvrtcReport report;
   const auto library = NvrtcLibrary::find(nvrtc_search_places(), &report);
@@ -58,29 +67,17 @@ TEST(NvrtcLibrary, a_named_library_that_is_not_there_is_an_error_and_nothing_els
 TEST(NvrtcLibrary, a_file_that_is_no_library_is_reported_in_the_loaders_words) {
   const fs::path file = fs::path(testing::TempDir()) / ("not_nvrtc_" + std::to_string(::getpid()) + ".so");
   std::ofstream(file) << "text";
-  NvrtcSearchPlaces places;
-  places.library = file;
-  NvrtcReport report;
-  EXPECT_EQ(NvrtcLibrary::find(places, &report), nullptr);
-  EXPECT_THAT(report.why, HasSubstr("file too short"));
+  EXPECT_THAT(why_refused(file), HasSubstr("file too short"));
   fs::remove(file);
 }
 
 TEST(NvrtcLibrary, another_library_is_refused_by_what_it_lacks) {
-  NvrtcSearchPlaces places;
-  places.library = "libm.so.6";
-  NvrtcReport report;
-  EXPECT_EQ(NvrtcLibrary::find(places, &report), nullptr);
-  EXPECT_THAT(report.why, HasSubstr("has no nvrtcVersion"));
+  EXPECT_THAT(why_refused("libm.so.6"), HasSubstr("has no nvrtcVersion"));
 }
 
 TEST(NvrtcLibrary, a_library_that_is_refused_does_not_stay_loaded) {
-  NvrtcSearchPlaces places;
   // Of the C library, and loaded by nothing else here.
-  places.library = "libanl.so.1";
-  NvrtcReport report;
-  EXPECT_EQ(NvrtcLibrary::find(places, &report), nullptr);
-  EXPECT_THAT(report.why, HasSubstr("has no nvrtcVersion"));
+  EXPECT_THAT(why_refused("libanl.so.1"), HasSubstr("has no nvrtcVersion"));
   EXPECT_EQ(dlopen("libanl.so.1", RTLD_NOW | RTLD_NOLOAD), nullptr);
 }
 
@@ -89,11 +86,7 @@ TEST(NvrtcLibrary, the_alternative_build_is_refused_even_through_a_link) {
   fs::create_directories(folder);
   std::ofstream(folder / "libnvrtc.alt.so.13") << "text";
   fs::create_symlink(folder / "libnvrtc.alt.so.13", folder / "libnvrtc.so.13");
-  NvrtcSearchPlaces places;
-  places.library = folder / "libnvrtc.so.13";
-  NvrtcReport report;
-  EXPECT_EQ(NvrtcLibrary::find(places, &report), nullptr);
-  EXPECT_THAT(report.why, HasSubstr("32-bit long"));
+  EXPECT_THAT(why_refused(folder / "libnvrtc.so.13"), HasSubstr("32-bit long"));
   fs::remove_all(folder);
 }
 
