@@ -8,6 +8,7 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "cache/base/sanitizers.hpp"
 #include "tests/launch/launch_fixture.hpp"
 
 namespace tilewright {
@@ -16,11 +17,7 @@ namespace {
 using namespace tilewright::testing;
 
 constexpr int kWinners = 10'000;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr double kSlower = 50;
-#else
-constexpr double kSlower = 5;
-#endif
+constexpr double kSlower = kAddressSanitizer || kThreadSanitizer ? 50 : 5;
 
 class ColdStartTest : public LaunchFixture {
  protected:
@@ -62,7 +59,7 @@ TEST_F(ColdStartTest, opening_and_the_first_plan_take_milliseconds) {
   EXPECT_FALSE(maps("nvrtc")) << "no compiler is opened";
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(TILEWRIGHT_ASAN) && !defined(TILEWRIGHT_TSAN)
 TEST_F(ColdStartTest, an_open_launcher_with_a_plan_takes_little_memory) {
   const std::string& cache = large_cache();
   ::malloc_trim(0);  // returns memory that earlier tests have freed

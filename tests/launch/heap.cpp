@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "cache/base/sanitizers.hpp"
+
 namespace tilewright::testing {
 
 constinit Heap heap{};
@@ -26,7 +28,7 @@ bool fails() noexcept {
 }  // namespace tilewright::testing
 
 // NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(TILEWRIGHT_ASAN) || defined(TILEWRIGHT_TSAN)
 
 // Declared here, since GCC does not always have the sanitizers' headers.
 extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*allocated)(const volatile void*, std::size_t),

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "cache/base/sanitizers.hpp"
 #include "tests/unit/emulator/emulated.hpp"
 
 namespace tilewright::test {
@@ -274,7 +275,7 @@ TEST(Block, a_write_beyond_dynamic_shared_memory_is_reported) {
 #include "device/shared.cuh"
 template <class Config> __global__ void kernel() { shared_storage<char>()[100 + blockIdx.x * 0] = 1; })cu");
   EXPECT_TRUE(kernel.run(extents(2, 1, 101)).ok());
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef TILEWRIGHT_ASAN
   EXPECT_DEATH(static_cast<void>(kernel.run(extents(2, 1, 100))), "use-after-poison");
 #else
   const EmulatedOutcome outcome = kernel.run(extents(2, 1, 100));

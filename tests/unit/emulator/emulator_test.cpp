@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cache/base/error.hpp"
+#include "cache/base/sanitizers.hpp"
 #include "tests/unit/emulator/emulated.hpp"
 
 namespace tilewright::test {
@@ -168,9 +169,7 @@ template <class Config> __global__ void kernel(int* sum) {
   ptx::cluster_sync();
   atomicAdd(sum + 1, *sum == 16384);
 })cu");
-#if defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "ThreadSanitizer knows at most 8128 fibers";
-#endif
+  if (kThreadSanitizer) GTEST_SKIP() << "ThreadSanitizer knows at most 8128 fibers";
   EmulatedLaunch launch = extents(16, 1024);
   launch.cluster = {16, 1, 1};
   int sum[2] = {0, 0};

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "cache/base/error.hpp"
+#include "cache/base/sanitizers.hpp"
 #include "tests/unit/emulator/emulated.hpp"
 #include "tuner/process/subprocess.hpp"
 
@@ -170,9 +171,7 @@ TEST(HostCompiler, clang_serves_where_it_is_installed) {
   } catch (const Error&) {
     GTEST_SKIP() << "no clang++ here";
   }
-#if defined(__SANITIZE_ADDRESS__)
-  GTEST_SKIP() << "clang's AddressSanitizer is not this program's";
-#endif
+  if (kAddressSanitizer) GTEST_SKIP() << "clang's AddressSanitizer is not this program's";
   EXPECT_THAT(compiler->version(), StartsWith("clang++ "));
   const CompileResult result = compiler->compile(request_of(R"cu(
 template <class Config> __global__ void sample(int* x) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "cache/base/holds.hpp"
+
 namespace tilewright::reading {
 namespace {
 
