@@ -78,6 +78,16 @@ TEST_P(GemmNorm, spreads_few_rows_so_that_each_multiprocessor_has_room_for_its_s
   EXPECT_EQ(count(key("bf16", "no", 1057, 2048, 4096), hopper, "spread"), 0);
 }
 
+TEST_P(GemmNorm, stages_residuals_whose_rows_a_tensor_map_describes) {
+  const DeviceFacts hopper = facts_of_an_h200();
+  for (const int m : {512, 8192}) {
+    for (const int n : {640, 2048, 4096, 8200}) {
+      EXPECT_GE(count(key("bf16", "yes", m, n, 4096), hopper, "staged"), 1) << m << ", " << n;
+    }
+  }
+  EXPECT_EQ(count(key("bf16", "no", 8192, 2044, 4096), hopper, "staged"), 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Ops, GemmNorm, ::testing::Values("gemm_add_rmsnorm", "gemm_add_layernorm"),
                          [](const auto& op) { return std::string(op.param); });
 
