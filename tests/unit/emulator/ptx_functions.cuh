@@ -8,6 +8,7 @@
 #include "device/ptx/bulk_prefetch.cuh"
 #include "device/ptx/cache_policy.cuh"
 #include "device/ptx/cluster.cuh"
+#include "device/ptx/cluster_relaxed.cuh"
 #include "device/ptx/cp_async.cuh"
 #include "device/ptx/fence.cuh"
 #include "device/ptx/global_load.cuh"
@@ -100,6 +101,8 @@ __global__ void on_sm_90(const float* from, float* to) {
   grid_launch_dependents();
   mbarrier_init(&shared.barrier, 1);
   fence_mbarrier_init();
+  cluster_arrive_relaxed();
+  cluster_wait();
   cluster_sync();
   u64* remote_barrier = map_shared(&shared.barrier, 1);
   mbarrier_expect_tx(&shared.barrier, 16);

@@ -35,6 +35,21 @@ class CrossEntropy : public ::testing::TestWithParam<const char*> {
     }
     EXPECT_GE(ways.size(), 3U) << problem.key();
   }
+
+  /// Expects a config of `told_aside` to be right for each number of vectors in registers and way of keeping elements.
+  static void expect_right_told_aside(int rows, int vocab, const char* pitch,
+                                      const ArgumentSet::Options& options = {}) {
+    const Problem problem = op().problem(key("yes", rows, vocab, pitch));
+    std::set<std::string> ways;
+    for (const Config& config : op().sample(problem, "told_aside", 1000)) {
+      const std::string text = config.text();
+      const std::size_t held = text.find("held="), kept = text.find("kept=");
+      const std::string way = text.substr(held, text.find(',', held) - held) + text.substr(kept, 6);
+      if (!ways.insert(way).second) continue;
+      EXPECT_EQ(op().fault(problem, config, options), "") << problem.key() << ' ' << text;
+    }
+    EXPECT_GE(ways.size(), 3U) << problem.key();
+  }
 };
 
 TEST_P(CrossEntropy, is_right_for_narrow_wide_and_odd_rows) {
@@ -64,6 +79,13 @@ TEST_P(CrossEntropy, is_right_with_rows_that_warps_of_a_cluster_tell_of) {
   expect_right_told("no", 3, 16384, "dense");
   expect_right_told("yes", 3, 16411, "dense", {.seed = 7, .misalign_elements = 3});
   expect_right_told("yes", 2, 16384, "dense", {.seed = 3, .in_place = true});
+}
+
+TEST_P(CrossEntropy, is_right_with_rows_partly_in_shared_memory) {
+  expect_right_told_aside(3, 32003, "dense");
+  expect_right_told_aside(2, 17408, "strided");
+  expect_right_told_aside(2, 17401, "dense", {.seed = 7, .misalign_elements = 3});
+  expect_right_told_aside(2, 17408, "dense", {.seed = 3, .in_place = true});
 }
 
 TEST_P(CrossEntropy, is_right_with_copies_that_go_on_into_the_next_row) {

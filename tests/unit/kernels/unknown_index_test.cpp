@@ -83,8 +83,8 @@ class CrossEntropyTargets : public ::testing::TestWithParam<LossWay> {
         source_of(way.file,
                   fmt::format("grad{{\"{}\"}}, pitch{{\"dense\"}}, implementation{{\"any\"}}",
                               way.has_gradient ? "yes" : "no"),
-                  fmt::format("num_warps = 2, vec = 4, ragged = 1, unroll = 1, cluster = {}, chunks = 1, blocks = 1, "
-                              "ahead = {}, kept = 0, stages = 3, vocab = 0",
+                  fmt::format("num_warps = 2, vec = 4, ragged = 1, unroll = 1, cluster = {}, chunks = 2, held = 1, "
+                              "blocks = 1, ahead = {}, kept = 0, stages = 3, vocab = 0",
                               way.cluster, way.cluster > 1 ? 0 : 1)) +
         fmt::format(R"(
 template <class>
@@ -144,13 +144,14 @@ TEST_P(CrossEntropyTargets, that_are_no_column_make_their_row_nan_and_touch_no_o
 
 INSTANTIATE_TEST_SUITE_P(
     Ways, CrossEntropyTargets,
-    ::testing::Values(LossWay{"reread", "cross_entropy/cross_entropy.cu", "reread<Fixed>(op, rows)", 1, true},
-                      LossWay{"resident", "cross_entropy/cross_entropy.cu", "resident<Fixed>(op, rows)", 1, true},
-                      LossWay{"cluster", "cross_entropy/cross_entropy.cu", "resident<Fixed>(op, rows)", 2, true},
-                      LossWay{"told", "cross_entropy/told.cu", "told<Fixed>(op, rows)", 2, true, kRows},
-                      LossWay{"told_without_gradient", "cross_entropy/told.cu", "told<Fixed>(op, rows)", 2, false,
-                              kRows},
-                      LossWay{"stream", "cross_entropy/stream.cu", "Stream<Fixed>(op, rows).run()", 1, false}),
+    ::testing::Values(
+        LossWay{"reread", "cross_entropy/cross_entropy.cu", "reread<Fixed>(op, rows)", 1, true},
+        LossWay{"resident", "cross_entropy/cross_entropy.cu", "resident<Fixed>(op, rows)", 1, true},
+        LossWay{"cluster", "cross_entropy/cross_entropy.cu", "resident<Fixed>(op, rows)", 2, true},
+        LossWay{"told", "cross_entropy/told.cu", "told<Fixed>(op, rows)", 2, true, kRows},
+        LossWay{"told_without_gradient", "cross_entropy/told.cu", "told<Fixed>(op, rows)", 2, false, kRows},
+        LossWay{"told_aside", "cross_entropy/told_aside.cu", "ToldAside<Fixed>(op).run()", 2, true, kRows},
+        LossWay{"stream", "cross_entropy/stream.cu", "Stream<Fixed>(op, rows).run()", 1, false}),
     [](const auto& way) { return std::string(way.param.name); });
 
 constexpr std::size_t kTokens = 6, kHead = 16, kRotary = 8, kPositions = 3;
