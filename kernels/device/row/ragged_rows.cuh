@@ -97,7 +97,10 @@ class RaggedRows {
       fetch_edges(r + step_);
       if (++stage == kStages) stage = 0;
       talk_.send(sums_of(held, edges, shift), turn);
-      write(r, held, edges, op_.scale(talk_.receive(turn).values, shift, width_));
+      auto scale = op_.scale(talk_.receive(turn).values, shift, width_);
+      // A row that does not exist adds nothing; the scale of its zeros may be infinite.
+      if (r >= rows_) scale = {};
+      write(r, held, edges, scale);
     }
     let_column_sums_start();
     ptx::cp_async_wait<0>();

@@ -18,7 +18,8 @@
 //   add(in, weight, shift, values)    adds an element to the row's sums: nothing, if input 0 is the shift and the
 //                                     others are 0
 //   scale(values, shift, width)       the values that a row's results share
-//   result(in, weight, scale, added)  the result of an element; `added` receives its terms of the sums over rows
+//   result(in, weight, scale, added)  the result of an element; `added` receives its terms of the sums over rows:
+//                                     zeros, if the inputs are 0 and so are the members of `scale`
 //
 // An output may be an input: a thread writes only elements that it alone has read. sm_80 and later, clusters sm_90.
 
@@ -398,6 +399,8 @@ class RingRows {
     for (int input = 0; input < Op::kInputs; ++input) to_float(held[input][chunk], in[input]);
   }
 
+  // Writes the rows' results and adds to the sums over rows. A row that does not exist has a scale of 0: that of its
+  // zeros may be infinite.
   __device__ __forceinline__ void write(i64 first, Held& held, const Partial& whole, const float (&shifts)[kBatch]) {
     narrow_weights();
 #pragma unroll
@@ -409,7 +412,8 @@ class RingRows {
       float values[Op::kValues];
 #pragma unroll
       for (int i = 0; i < Op::kValues; ++i) values[i] = whole.values[b * Op::kValues + i];
-      const auto scale = op_.scale(values, shifts[b], width_);
+      auto scale = op_.scale(values, shifts[b], width_);
+      if (!is_row(first, b)) scale = {};
       T* const out = op_.tensors.outputs[0].row(is_row(first, b) ? first + group_ + b * step_ : 0);
 #pragma unroll
       for (int chunk = 0; chunk < kChunks; ++chunk) {

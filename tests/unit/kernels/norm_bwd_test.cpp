@@ -2,8 +2,15 @@
 // The ops `rmsnorm_bwd` and `layernorm_bwd`: norm_gradient.cuh, ragged_rows.cuh, column_sums.cuh of kernels/device/row.
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <string>
 #include <tuple>
+#include <vector>
 
+#include "tests/temporary_folder.hpp"
 #include "tests/unit/kernels/elementwise.hpp"
 
 namespace tilewright::test::norm_bwd_test {
@@ -68,6 +75,30 @@ TEST_P(NormBackward, may_write_over_the_gradient_that_it_reads) {
   expect_right_base(op(), key(37, 61), options);
   expect_right(op(), key(70, 256), "rows", 3, options);
   expect_right(op(), key(5, 16384), "cluster", 1, options);
+}
+
+// The squares of a row that does not exist have the mean 0, whose root has no inverse if eps is 0. Groups of threads have
+// such a row if their number does not divide that of the rows, batches if their length does not.
+TEST_P(NormBackward, adds_nothing_for_rows_that_do_not_exist) {
+  const std::string name = std::get<0>(GetParam());
+  const TemporaryFolder folder;
+  const std::filesystem::path copy = folder.path() / name;
+  std::filesystem::copy(test_kernels_dir() / name, copy, std::filesystem::copy_options::recursive);
+  std::ifstream original(copy / (name + ".toml"));
+  std::string text(std::istreambuf_iterator<char>(original), {});
+  const std::string eps = "eps = 1e-5";
+  if (text.find(eps) == std::string::npos) throw std::logic_error(name + ".toml has another eps");
+  std::ofstream(copy / (name + ".toml")) << text.replace(text.find(eps), eps.size(), "eps = 0.0");
+
+  BuiltInOp without_eps(name, {folder.path()});
+  expect_right(without_eps, key(37, 64), "rows", 2);
+  expect_right(without_eps, key(37, 67), "ragged", 2);
+  expect_right_base(without_eps, key(37, 67));
+  const Problem wide = without_eps.problem(key(5, 16384));
+  std::vector<Config> configs = without_eps.sample(wide, "cluster", 100);
+  std::erase_if(configs, [](const Config& config) { return config.text().find("batch=2") == std::string::npos; });
+  ASSERT_FALSE(configs.empty());
+  EXPECT_EQ(without_eps.fault(wide, configs.front()), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Ops, NormBackward,
