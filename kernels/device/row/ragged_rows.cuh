@@ -231,12 +231,26 @@ class RaggedRows {
   // Writes the block's sums over rows: its groups' sums, added in order.
   __device__ __forceinline__ void leave_sums() {
     if (threadIdx.x == 0 && blockIdx.x == 0) *partials_.parts = parts_;
+    if constexpr (kRows == 1) {
+      static_assert(kStages * Op::kInputs * sizeof(T) >= Op::kSums * 4, "the ring holds the sums");
+      const auto place = [&](int s, int chunk) { return partials_.row(s, part_, parts_) + columns_[chunk]; };
+      __syncthreads();
+      store_by_warps<false>(sums_, has_, reinterpret_cast<float*>(shared_storage<u8>() + kHeader), place);
+#pragma unroll
+      for (int s = 0; s < Op::kSums; ++s) {
+        if (has_edge_) partials_.row(s, part_, parts_)[edge_column_] = edge_sums_[s];
+      }
+    } else {
+      add_groups();
+    }
+  }
+  __device__ __forceinline__ void add_groups() {
+    auto* const all = shared_storage<float>();
+    float* const own = all + static_cast<int>(threadIdx.x) / kThreadsPerRow * width_;
 #pragma unroll
     for (int s = 0; s < Op::kSums; ++s) {
       float* const out = partials_.row(s, part_, parts_);
-      auto* const all = shared_storage<float>();
-      float* const own = kRows == 1 ? out : all + static_cast<int>(threadIdx.x) / kThreadsPerRow * width_;
-      if constexpr (kRows > 1) __syncthreads();
+      __syncthreads();
 #pragma unroll
       for (int chunk = 0; chunk < kChunks; ++chunk) {
 #pragma unroll
@@ -245,14 +259,12 @@ class RaggedRows {
         }
       }
       if (has_edge_) own[edge_column_] = edge_sums_[s];
-      if constexpr (kRows > 1) {
-        __syncthreads();
-        for (int c = static_cast<int>(threadIdx.x); c < width_; c += kThreads) {
-          float sum = all[c];
+      __syncthreads();
+      for (int c = static_cast<int>(threadIdx.x); c < width_; c += kThreads) {
+        float sum = all[c];
 #pragma unroll 4
-          for (int g = 1; g < kRows; ++g) sum += all[g * width_ + c];
-          out[c] = sum;
-        }
+        for (int g = 1; g < kRows; ++g) sum += all[g * width_ + c];
+        out[c] = sum;
       }
     }
   }

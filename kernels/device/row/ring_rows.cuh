@@ -30,6 +30,7 @@
 #include "device/ptx/fence.cuh"
 #include "device/ptx/mbarrier.cuh"
 #include "device/ptx/opaque.cuh"
+#include "device/ptx/store_whole.cuh"
 #include "device/reduce.cuh"
 #include "device/row/column_sums.cuh"
 #include "device/row/tensors.cuh"
@@ -185,6 +186,47 @@ __device__ __forceinline__ void keep_narrow(Packed<T, kVec> (&vectors)[kChunks])
 #pragma unroll
     for (int& word : words.words) word = ptx::opaque(word);
     vectors[chunk] = __builtin_bit_cast(Packed<T, kVec>, words);
+  }
+}
+
+// Stores the sums over rows of each warp: sums[s][chunk] are those of a thread's vector, lanes have neighbouring vectors,
+// and place(s, chunk) is where the thread's belongs. Lanes' vectors go through `room`, the block's, which holds them all:
+// a store of 16 bytes of the thread's own 32, or of 4, would write a part of every sector.
+template <bool kAligned, int kSums, int kChunks, int kVec, class Place>
+__device__ __forceinline__ void store_by_warps(const float (&sums)[kSums][kChunks][kVec], const bool (&has)[kChunks],
+                                               float* room, const Place& place) {
+  constexpr int kOfWarp = kWarpSize * kVec, kStore = !kAligned ? 1 : kVec < 4 ? kVec : 4;
+  const int warp = static_cast<int>(threadIdx.x) / kWarpSize, lane = static_cast<int>(threadIdx.x) % kWarpSize;
+  const auto room_of = [&](int s, int chunk) { return room + ((warp * kSums + s) * kChunks + chunk) * kOfWarp; };
+#pragma unroll
+  for (int s = 0; s < kSums; ++s) {
+#pragma unroll
+    for (int chunk = 0; chunk < kChunks; ++chunk) {
+      Vector<float, kVec> own;
+#pragma unroll
+      for (int j = 0; j < kVec; ++j) own[j] = sums[s][chunk][j];
+      store_vector(room_of(s, chunk) + lane * kVec, own);
+    }
+  }
+  __syncwarp();
+#pragma unroll
+  for (int chunk = 0; chunk < kChunks; ++chunk) {
+    const int count = __popc(__ballot_sync(kFullMask, has[chunk])) * kVec;
+#pragma unroll
+    for (int s = 0; s < kSums; ++s) {
+      float* const out = place(s, chunk) - lane * kVec;
+#pragma unroll
+      for (int i = 0; i < kVec / kStore; ++i) {
+        const int at = (i * kWarpSize + lane) * kStore;
+        if (at >= count) continue;
+        const auto moved = load_packed<kStore>(room_of(s, chunk) + at);
+        if constexpr (kStore == 4) {
+          ptx::store_whole(reinterpret_cast<Word<16>*>(out + at), moved.words[0]);
+        } else {
+          store_vector(out + at, unpack(moved));
+        }
+      }
+    }
   }
 }
 
@@ -481,33 +523,33 @@ class RingRows {
   // Writes the block's sums over rows: its groups' sums, added in order.
   __device__ __forceinline__ void leave_sums() {
     if (threadIdx.x == 0 && blockIdx.x == 0) *partials_.parts = parts_;
+    if constexpr (kRows == 1) {
+      static_assert(kStages * kBatch * Op::kInputs * sizeof(T) >= Op::kSums * 4, "the ring holds the sums");
+      const auto place = [&](int s, int chunk) { return partials_.row(s, part_, parts_) + column_of(chunk); };
+      __syncthreads();
+      store_by_warps<true>(sums_, has_, reinterpret_cast<float*>(shared_ + kHeader), place);
+    } else {
+      add_groups();
+    }
+  }
+  __device__ __forceinline__ void add_groups() {
+    constexpr int kWide = kThreadsPerRow * kChunks * kVec;
+    auto* const all = reinterpret_cast<float*>(shared_);
 #pragma unroll
     for (int s = 0; s < Op::kSums; ++s) {
       float* const out = partials_.row(s, part_, parts_);
-      if constexpr (kRows == 1) {
+      __syncthreads();
 #pragma unroll
-        for (int chunk = 0; chunk < kChunks; ++chunk) {
-          Vector<float, kVec> own;
+      for (int chunk = 0; chunk < kChunks; ++chunk) {
 #pragma unroll
-          for (int j = 0; j < kVec; ++j) own[j] = sums_[s][chunk][j];
-          if (has_[chunk]) store_vector(out + column_of(chunk), own);
-        }
-      } else {
-        constexpr int kWide = kThreadsPerRow * kChunks * kVec;
-        auto* const all = reinterpret_cast<float*>(shared_);
-        __syncthreads();
-#pragma unroll
-        for (int chunk = 0; chunk < kChunks; ++chunk) {
-#pragma unroll
-          for (int j = 0; j < kVec; ++j) all[group_ * kWide + column_of(chunk) + j] = sums_[s][chunk][j];
-        }
-        __syncthreads();
-        for (int c = static_cast<int>(threadIdx.x); c < kWide && c < width_; c += kThreads) {
-          float sum = all[c];
+        for (int j = 0; j < kVec; ++j) all[group_ * kWide + column_of(chunk) + j] = sums_[s][chunk][j];
+      }
+      __syncthreads();
+      for (int c = static_cast<int>(threadIdx.x); c < kWide && c < width_; c += kThreads) {
+        float sum = all[c];
 #pragma unroll 4
-          for (int g = 1; g < kRows; ++g) sum += all[g * kWide + c];
-          out[c] = sum;
-        }
+        for (int g = 1; g < kRows; ++g) sum += all[g * kWide + c];
+        out[c] = sum;
       }
     }
   }
