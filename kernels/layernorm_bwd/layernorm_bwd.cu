@@ -74,10 +74,10 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
 }
 
 template <class Config>
-__global__ void __launch_bounds__(tilewright::row::kColumnSumThreads)
+__global__ void __launch_bounds__(tilewright::row::sum_threads<Config>(), tilewright::row::sum_blocks<Config>())
     layernorm_bwd_sums(float* partials, long long* parts, float* dw, float* db, long long cols) {
   using namespace tilewright;
-  row::column_sums<2>({partials, parts, cols}, {dw, db});
+  row::norm_gradient_sums<Config, 2>({partials, parts, cols}, {dw, db});
 }
 
 template <class Config>

@@ -73,10 +73,10 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
 }
 
 template <class Config>
-__global__ void __launch_bounds__(tilewright::row::kColumnSumThreads)
+__global__ void __launch_bounds__(tilewright::row::sum_threads<Config>(), tilewright::row::sum_blocks<Config>())
     rmsnorm_bwd_sums(float* partials, long long* parts, float* dw, long long cols) {
   using namespace tilewright;
-  row::column_sums<1>({partials, parts, cols}, {dw});
+  row::norm_gradient_sums<Config, 1>({partials, parts, cols}, {dw});
 }
 
 template <class Config>

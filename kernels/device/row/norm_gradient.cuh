@@ -145,6 +145,34 @@ __device__ __forceinline__ void norm_gradient_columns(const Op& op, const NormGr
   let_column_sums_start();
 }
 
+// The second kernel: by column_sums.cuh, or with early=1 by smaller blocks of few registers, which find room beside the
+// first kernel's and wait there. The known width says which.
+template <class Config>
+__device__ constexpr bool sums_start_early() {
+  if constexpr (requires { Config::early; }) return Config::early != 0;
+  return false;
+}
+template <class Config>
+__device__ constexpr int sum_threads() {
+  if (!sums_start_early<Config>()) return kColumnSumThreads;
+  return Config::cols >= 16384 && Config::cols % 4 == 0 ? 256 : 512;
+}
+template <class Config>
+__device__ constexpr int sum_blocks() {
+  return sums_start_early<Config>() ? 3 : 1;
+}
+
+template <class Config, int kSums>
+__device__ __forceinline__ void norm_gradient_sums(const ColumnPartials& from, float* const (&outputs)[kSums]) {
+  if constexpr (sums_start_early<Config>()) {
+    static_assert(Config::cols != 0, "early=1 is for a known width");
+    constexpr int kThreads = sum_threads<Config>();
+    sum_columns<kSums, kThreads == 256 ? 4 : 1, kThreads>(from, outputs);
+  } else {
+    column_sums<kSums>(from, outputs);
+  }
+}
+
 // The reference, in fp64: a warp takes the rows 32 w to 32 w + 31, a lane the shared values of one row. `db` may be
 // null.
 template <class Op>

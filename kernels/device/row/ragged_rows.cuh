@@ -14,10 +14,11 @@
 //   edges (span.cuh)      one per thread of the row's first block, loaded to registers a row ahead
 //   the first element     the shift of centred sums, loaded by all threads a row ahead
 //
-// Config: num_warps, rows_per_block, vec (16 bytes), chunks, stages, blocks; static_dims with cols; cluster. The number
-// of blocks makes a group's next row start like its last, or gives each group one row. Shared memory: the exchange of
-// warps and blocks, rounded up to 128 bytes, then the ring; after the last row, the sums of rows_per_block groups. The
-// op is that of ring_rows.cuh, its tensors at aligned addresses. sm_80 and later, clusters sm_90.
+// Config: num_warps, rows_per_block, vec (16 bytes), chunks, stages, blocks, early (as in ring_rows.cuh); static_dims
+// with cols; cluster. The number of blocks makes a group's next row start like its last, or gives each group one row.
+// Shared memory: the exchange of warps and blocks, rounded up to 128 bytes, then the ring; after the last row, the sums
+// of rows_per_block groups. The op is that of ring_rows.cuh, its tensors at aligned addresses. sm_80 and later,
+// clusters sm_90.
 
 #include "device/ptx/store_whole.cuh"
 #include "device/row/ring_rows.cuh"
@@ -79,6 +80,7 @@ class RaggedRows {
 #pragma unroll
     for (int stage = 0; stage < kStages; ++stage) fetch(begin_ + stage * step_, stage);
     fetch_edges(begin_);
+    if constexpr (Config::early != 0) let_column_sums_start();
     load_weights();
 
     int stage = 0;
@@ -102,7 +104,7 @@ class RaggedRows {
       if (r >= rows_) scale = {};
       write(r, held, edges, scale);
     }
-    let_column_sums_start();
+    if constexpr (Config::early == 0) let_column_sums_start();
     ptx::cp_async_wait<0>();
     leave_sums();
   }

@@ -189,9 +189,9 @@ __device__ __forceinline__ void keep_narrow(Packed<T, kVec> (&vectors)[kChunks])
   }
 }
 
-// Stores the sums over rows of each warp: sums[s][chunk] are those of a thread's vector, lanes have neighbouring vectors,
-// and place(s, chunk) is where the thread's belongs. Lanes' vectors go through `room`, the block's, which holds them all:
-// a store of 16 bytes of the thread's own 32, or of 4, would write a part of every sector.
+// Stores the sums over rows of each warp, sums[s][chunk] of a thread's vector at place(s, chunk); lanes have
+// neighbouring vectors. They go through shared memory, the block's `room` for all of them: stores of 16 of a thread's
+// own 32 bytes, or of 4, would each write a part of every sector.
 template <bool kAligned, int kSums, int kChunks, int kVec, class Place>
 __device__ __forceinline__ void store_by_warps(const float (&sums)[kSums][kChunks][kVec], const bool (&has)[kChunks],
                                                float* room, const Place& place) {
@@ -230,12 +230,13 @@ __device__ __forceinline__ void store_by_warps(const float (&sums)[kSums][kChunk
   }
 }
 
-// Config: num_warps, rows_per_block, batch, vec, chunks, stages, ahead, blocks; static_dims with cols; cluster. With
-// ahead=1 a row's sums are sent before the previous row's are received, and its elements are read from shared memory
-// twice. Thread t of a row takes the vectors t, t + cluster · threads_per_row, … (`chunks` of them) of `batch` rows at
-// once, whose sums go together. Shared memory: the exchange of warps and blocks, the first elements of rows in flight
-// for each group of lanes if sums are centred, both rounded up to 128 bytes; then the ring. After the last row: sums
-// over rows of rows_per_block groups.
+// Config: num_warps, rows_per_block, batch, vec, chunks, stages, ahead, blocks, early; static_dims with cols; cluster.
+// With ahead=1 a row's sums are sent before the previous row's are received, and its elements are read from shared
+// memory twice. With early=1 the kernel that adds the parts may start at once, and waits, else after the last row.
+// Thread t of a row takes the vectors t, t + cluster · threads_per_row, … (`chunks` of them) of `batch` rows at once,
+// whose sums go together. Shared memory: the exchange of warps and blocks, the first elements of rows in flight for
+// each group of lanes if sums are centred, both rounded up to 128 bytes; then the ring. After the last row: sums over
+// rows of rows_per_block groups.
 template <class Config, class Op>
 class RingRows {
   using T = typename Op::T;
@@ -304,13 +305,14 @@ class RingRows {
     const i64 begin = part_ * kRows;
 #pragma unroll
     for (int stage = 0; stage < kStages; ++stage) fetch(begin + stage * kBatch * step_, stage);
+    if constexpr (Config::early != 0) let_column_sums_start();
     load_weights();
     if constexpr (kAhead) {
       run_ahead(begin);
     } else {
       run_in_turn(begin);
     }
-    let_column_sums_start();
+    if constexpr (Config::early == 0) let_column_sums_start();
     ptx::cp_async_wait<0>();
     leave_sums();
   }

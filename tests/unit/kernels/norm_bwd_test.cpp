@@ -2,13 +2,13 @@
 // The ops `rmsnorm_bwd` and `layernorm_bwd`: norm_gradient.cuh, ragged_rows.cuh, column_sums.cuh of kernels/device/row.
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
 #include <string>
 #include <tuple>
-#include <vector>
 
 #include "tests/temporary_folder.hpp"
 #include "tests/unit/kernels/elementwise.hpp"
@@ -27,6 +27,16 @@ class NormBackward : public ::testing::TestWithParam<std::tuple<const char*, con
   static std::string key(int rows, int cols, const char* add = "no", const char* pitch = "dense") {
     return fmt::format("{}[dtype={},add={},pitch={}]{{rows={},cols={}}}", std::get<0>(GetParam()),
                        std::get<1>(GetParam()), add, pitch, rows, cols);
+  }
+  /// Expects the first config of `implementation` that has `value` to be right.
+  static void expect_first_right(BuiltInOp& op, const std::string& key, const char* implementation, const char* value) {
+    const Problem problem = op.problem(key);
+    for (const Config& config : op.sample(problem, implementation, SIZE_MAX)) {
+      if (config.text().find(value) == std::string::npos) continue;
+      EXPECT_EQ(op.fault(problem, config), "");
+      return;
+    }
+    FAIL() << key << " has no config of " << implementation << " with " << value;
   }
 };
 
@@ -94,11 +104,13 @@ TEST_P(NormBackward, adds_nothing_for_rows_that_do_not_exist) {
   expect_right(without_eps, key(37, 64), "rows", 2);
   expect_right(without_eps, key(37, 67), "ragged", 2);
   expect_right_base(without_eps, key(37, 67));
-  const Problem wide = without_eps.problem(key(5, 16384));
-  std::vector<Config> configs = without_eps.sample(wide, "cluster", 100);
-  std::erase_if(configs, [](const Config& config) { return config.text().find("batch=2") == std::string::npos; });
-  ASSERT_FALSE(configs.empty());
-  EXPECT_EQ(without_eps.fault(wide, configs.front()), "");
+  expect_first_right(without_eps, key(5, 16384), "cluster", "batch=2");
+}
+
+TEST_P(NormBackward, is_right_by_a_second_kernel_that_starts_early) {
+  expect_first_right(op(), key(37, 256), "rows", "early=1");
+  expect_first_right(op(), key(37, 261), "ragged", "early=1");
+  expect_first_right(op(), key(5, 16384), "cluster", "early=1");
 }
 
 INSTANTIATE_TEST_SUITE_P(Ops, NormBackward,
