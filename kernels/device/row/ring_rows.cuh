@@ -30,6 +30,7 @@
 #include "device/ptx/fence.cuh"
 #include "device/ptx/mbarrier.cuh"
 #include "device/ptx/opaque.cuh"
+#include "device/ptx/store_async_wide.cuh"
 #include "device/ptx/store_whole.cuh"
 #include "device/reduce.cuh"
 #include "device/row/column_sums.cuh"
@@ -62,7 +63,7 @@ __device__ __forceinline__ float sums_by_lanes(const float (&values)[kCount]) {
 // kCount sums over a row.
 template <int kCount>
 struct Sums {
-  struct alignas(8) Partial {
+  struct alignas(kCount < 4 ? 8 : 16) Partial {
     float values[kCount];
   };
   template <int kLanes>
@@ -106,7 +107,7 @@ class RowTalk {
   using Partial = typename RowSums::Partial;
   enum : int { kRing = 4, kOfRow = kWarps / kGroups, kPartials = kOfRow * kCluster };
   struct Storage {
-    alignas(8) Partial partials[kRing][kWarps * kCluster];
+    Partial partials[kRing][kWarps * kCluster];
     u64 arrived[kRing];
   };
 
@@ -132,7 +133,13 @@ class RowTalk {
       if (threadIdx.x == 0) {
         ptx::mbarrier_arrive_expect_tx(&storage_.arrived[slot], static_cast<u32>(sizeof(storage_.partials[slot])));
       }
-      if (lane < kCluster) tell(mine, static_cast<u32>(lane), slot, warp);
+      if (lane < kCluster) {
+        if constexpr (alignof(Partial) == 16) {
+          tell<Bits128>(mine, static_cast<u32>(lane), slot, warp);
+        } else {
+          tell<u64>(mine, static_cast<u32>(lane), slot, warp);
+        }
+      }
     } else if constexpr (kOfRow > 1) {
       if (lane == 0) storage_.partials[slot][warp] = mine;
       __syncthreads();
@@ -155,18 +162,18 @@ class RowTalk {
   }
 
  private:
-  struct Words {
-    u64 words[sizeof(Partial) / sizeof(u64)];
-  };
-
+  // Sends words of 8 or 16 bytes.
+  template <class Message>
   __device__ __forceinline__ void tell(const Partial& mine, u32 rank, int slot, int warp) {
-    auto* const own = reinterpret_cast<u64*>(&storage_.partials[slot][ptx::cluster_rank() * kWarps + warp]);
+    constexpr int kMessages = static_cast<int>(sizeof(Partial) / sizeof(Message));
+    struct Words {
+      Message words[kMessages];
+    };
+    auto* const own = reinterpret_cast<Message*>(&storage_.partials[slot][ptx::cluster_rank() * kWarps + warp]);
     u64* const arrived = ptx::map_shared(&storage_.arrived[slot], rank);
     const auto words = __builtin_bit_cast(Words, mine);
 #pragma unroll
-    for (int w = 0; w < static_cast<int>(sizeof(Partial) / sizeof(u64)); ++w) {
-      ptx::store_async(ptx::map_shared(own + w, rank), words.words[w], arrived);
-    }
+    for (int w = 0; w < kMessages; ++w) ptx::store_async(ptx::map_shared(own + w, rank), words.words[w], arrived);
   }
 
   Storage& storage_;
