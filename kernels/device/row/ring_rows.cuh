@@ -25,6 +25,7 @@
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
+#include "device/ptx/barrier.cuh"
 #include "device/ptx/cluster.cuh"
 #include "device/ptx/cp_async.cuh"
 #include "device/ptx/fence.cuh"
@@ -101,7 +102,9 @@ struct Sums {
 // Rows use kRing slots in turn; a row may be sent before the last one is received. A warp that sends row + 2 has
 // received `row`, so all other warps have sent `row` and received row − 2. Unread slots are of row − 1 and later: 4
 // suffice.
-template <class RowSums, int kWarps, int kGroups, int kCluster>
+//
+// kApart: the warps of a row wait for each other alone, so that one row's exchange hides behind other rows' elements.
+template <class RowSums, int kWarps, int kGroups, int kCluster, bool kApart = false>
 class RowTalk {
  public:
   using Partial = typename RowSums::Partial;
@@ -142,7 +145,11 @@ class RowTalk {
       }
     } else if constexpr (kOfRow > 1) {
       if (lane == 0) storage_.partials[slot][warp] = mine;
-      __syncthreads();
+      if constexpr (kApart) {
+        ptx::barrier_sync(1 + static_cast<u32>(warp) / kOfRow, kOfRow * kWarpSize);
+      } else {
+        __syncthreads();
+      }
     } else {
       own_ = mine;
     }
@@ -237,13 +244,13 @@ __device__ __forceinline__ void store_by_warps(const float (&sums)[kSums][kChunk
   }
 }
 
-// Config: num_warps, rows_per_block, batch, vec, chunks, stages, ahead, blocks, early; static_dims with cols; cluster.
-// With ahead=1 a row's sums are sent before the previous row's are received, and its elements are read from shared
-// memory twice. With early=1 the kernel that adds the parts may start at once, and waits, else after the last row.
-// Thread t of a row takes the vectors t, t + cluster · threads_per_row, … (`chunks` of them) of `batch` rows at once,
-// whose sums go together. Shared memory: the exchange of warps and blocks, the first elements of rows in flight for
-// each group of lanes if sums are centred, both rounded up to 128 bytes; then the ring. After the last row: sums over
-// rows of rows_per_block groups.
+// Config: num_warps, rows_per_block, batch, vec, chunks, stages, ahead, blocks, early, apart (as in RowTalk);
+// static_dims with cols; cluster. With ahead=1 a row's sums are sent before the previous row's are received, and its
+// elements are read from shared memory twice. With early=1 the kernel that adds the parts may start at once, and waits,
+// else after the last row. Thread t of a row takes the vectors t, t + cluster · threads_per_row, … (`chunks` of them)
+// of `batch` rows at once, whose sums go together. Shared memory: the exchange of warps and blocks, the first elements
+// of rows in flight for each group of lanes if sums are centred, both rounded up to 128 bytes; then the ring. After the
+// last row: sums over rows of rows_per_block groups.
 template <class Config, class Op>
 class RingRows {
   using T = typename Op::T;
@@ -263,8 +270,8 @@ class RingRows {
   };
   using RowSums = Sums<kValues>;
   using Partial = typename RowSums::Partial;
-  using Talk =
-      RowTalk<RowSums, Config::num_warps, (kWarpsPerRow == 1 ? Config::num_warps : static_cast<int>(kRows)), kCluster>;
+  using Talk = RowTalk<RowSums, Config::num_warps, (kWarpsPerRow == 1 ? Config::num_warps : static_cast<int>(kRows)),
+                       kCluster, Config::apart != 0>;
   enum : int {
     kTalkBytes = static_cast<int>(sizeof(typename Talk::Storage)),
     kShiftBytes = Op::kCentred ? kStages * kBatch * kGroups * 4 : 0,
@@ -285,6 +292,8 @@ class RingRows {
   static_assert(kThreads % kRows == 0 && kThreadsPerRow >= 4, "rows_per_block leaves a row 4 threads or more");
   static_assert(kCluster == 1 || kRows == 1, "a cluster has one row at a time");
   static_assert(kVec * sizeof(T) <= 16 && kVec * sizeof(T) >= 4, "a vector has 4 to 16 bytes");
+  static_assert(Config::apart == 0 || (kRows > 1 && kRows < 16 && kWarpsPerRow > 1),
+                "each row of several warps has a barrier");
   static_assert(!kAhead || (kStages >= 3 && kBatch == 1 && (kWarpsPerRow > 1 || kCluster > 1)),
                 "a row ahead needs a stage more, and is one row of more than a warp");
 

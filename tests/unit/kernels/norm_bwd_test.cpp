@@ -107,6 +107,10 @@ TEST_P(NormBackward, adds_nothing_for_rows_that_do_not_exist) {
   expect_first_right(without_eps, key(5, 16384), "cluster", "batch=2");
 }
 
+TEST_P(NormBackward, is_right_with_rows_that_wait_for_their_own_warps) {
+  expect_first_right(op(), key(37, 2048), "rows", "apart=1");
+}
+
 TEST_P(NormBackward, is_right_by_a_second_kernel_that_starts_early) {
   expect_first_right(op(), key(37, 256), "rows", "early=1");
   expect_first_right(op(), key(37, 261), "ragged", "early=1");
