@@ -304,21 +304,21 @@ def decode_page(figures):
 
     def one_table(those):
         peers = peers_of(those)
-        columns = some({"page": lambda cell: cell["page"] or "-", "paged / whole": over_whole, "error": error}, those)
-        beside = {"fastest": fastest, "ratio": over_fastest} if peers else {}
-        rows = [[cell["kind"], cell["batch"], cell["heads"], cell["tokens"], micros(cell["ns"]),
+        columns = some({"page": lambda cell: cell["page"] or "-", "over whole": over_whole, "error": error}, those)
+        beside = {"ratio": over_fastest} if peers else {}
+        rows = [[cell["kind"], f"{cell['batch']} × {cell['tokens']}", cell["heads"], micros(cell["ns"]),
                  *(peer_time(cell, name) for name in peers), *(of(cell) for of in beside.values()),
                  f"{cell['gb_per_s'] / 1e3:.2f}", served(cell), *(of(cell) for of in columns.values())]
                 for cell in those]
-        return table(["sequences", "batch", "heads", "tokens", "Tilewright, µs", *(PEERS[name] for name in peers),
-                      *beside, "TB/s", "served", *columns], rows)
+        return table(["lengths", "batch × tokens", "heads", "ours", *(PEERS[name] for name in peers), *beside, "TB/s",
+                      "served", *columns], rows)
 
     parts = {"In one piece": [cell for cell in cells if not cell["page"]],
              "In pages": [cell for cell in cells if cell["page"]]}
     return [summary(cells), groups_table(cells, ("batch", "heads")),
-            method(figures, " Sequences are *full* (as long as the tensor), *uniform* (any length) or *long* (one "
-                            "full, the others a 64th of it). The error is ours over the best peer's, against float64. "
-                            "*Paged / whole* is the time with pages over that in one piece."),
+            method(figures, " Lengths are *full* (of the tensor), *uniform* (any) or *long* (one full, the others a "
+                            "64th of it). The error is ours over the best peer's, against float64. *Over whole* is "
+                            "the time with pages over that in one piece."),
             *(part for title, those in parts.items() if those for part in (f"## {title}", one_table(those)))]
 
 
@@ -380,11 +380,14 @@ def untuned_page(figures):
     def shown(spec):
         return " ".join(word for word in spec.split() if not word.endswith(("=no", "=none")))
 
+    def judged(spec):
+        return spec["judged"] if spec["judged"] == spec["asked"] else f"{spec['judged']} of {spec['asked']}"
+
     means = []
     for served in dict.fromkeys(each["served"] for each in figures["specs"]):
         count, mean, half, most = pooled([each for each in figures["specs"] if each["served"] == served])
         means.append(f"*{served}*: mean loss {mean} % of {count} shapes, median {half} %, 95th percentile {most} %.")
-    rows = [[f"`{shown(each['spec'])}`", each["served"], f"{each['judged']} of {each['asked']}", percent(each["mean"]),
+    rows = [[f"`{shown(each['spec'])}`", each["served"], judged(each), percent(each["mean"]),
              percent(each["median"]), percent(each["p95"]), percent(each["worst"]), each["failed"]]
             for each in figures["specs"]]
     columns = ["spec, bf16", "served", "judged", "mean, %", "median", "95th", "worst", "wrong"]
@@ -471,7 +474,7 @@ def extent(result):
     """Which of its cells a part has."""
     if result["part"] == "untuned":
         return f"{result['figures']['specs'][0]['asked']} shapes a spec" + ", in part" * bool(result.get("missing"))
-    return ("few" if result["brief"] else "all") + ", in part" * bool(result.get("missing"))
+    return "few" if result["brief"] else "in part" if result.get("missing") else "all"
 
 
 def peers_in_words(result):
