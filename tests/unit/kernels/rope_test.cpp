@@ -32,6 +32,7 @@ TEST_P(Rope, is_right_in_every_style_with_whole_and_with_part_rotary_heads) {
       for (const Shape& shape : {Shape{9, 4, 2, 64, 64}, {5, 3, 1, 96, 32}, {3, 32, 8, 128, 128}}) {
         expect_right(rope(), key(style, norm, shape), "vectors", 3);
         expect_right(rope(), key(style, norm, shape), "tokens", 3);
+        if (norm == std::string("no")) expect_right(rope(), key(style, norm, shape), "streams", 6);
         expect_right_base(rope(), key(style, norm, shape));
       }
     }
@@ -54,6 +55,7 @@ TEST_P(Rope, may_write_over_the_heads_that_it_reads) {
       expect_right(rope(), key("halved", norm, {5, 4, 2, 64, 64}), implementation, 3, options);
     }
   }
+  expect_right(rope(), key("halved", "no", {5, 4, 2, 64, 64}), "streams", 6, options);
 }
 
 INSTANTIATE_TEST_SUITE_P(Dtypes, Rope, ::testing::ValuesIn(kDtypes),

@@ -95,12 +95,19 @@ __global__ void kernel(long long rows, long long vocab, const float* logits, con
 }}
 )",
                     way.call));
-    const std::vector<float> logits = made_values(kRows * vocab), dloss(kRows, 0.5f);
+    // Where in a line of 128 bytes a row begins decides which thread adds what.
+    struct alignas(128) Line {
+      float values[32];
+    };
+    const std::vector<float> made = made_values(kRows * vocab), dloss(kRows, 0.5f);
+    std::vector<Line> lines(made.size() / 32 + 1);
+    float* const logits = lines.front().values;
+    std::copy(made.begin(), made.end(), logits);
     Losses losses(vocab);
     EmulatedLaunch launch = extents(way.rows_at_once * way.cluster, 64, 8192);
     launch.cluster = {way.cluster, 1, 1};
     const EmulatedOutcome outcome = kernel.run(
-        launch, static_cast<long long>(kRows), static_cast<long long>(vocab), static_cast<const float*>(logits.data()),
+        launch, static_cast<long long>(kRows), static_cast<long long>(vocab), static_cast<const float*>(logits),
         static_cast<const long long*>(targets.data()), static_cast<const float*>(dloss.data()), losses.loss.data(),
         losses.lse.data(), losses.dlogits.data(), 0.1f, static_cast<long long>(kIgnored));
     EXPECT_EQ(outcome.text, "");
@@ -159,21 +166,25 @@ constexpr std::size_t kTokens = 6, kHead = 16, kRotary = 8, kPositions = 3;
 class RopePositions : public ::testing::TestWithParam<const char*> {
  protected:
   static Results run(const char* style, const std::vector<int>& positions) {
+    const std::string way = GetParam();
+    const bool is_streams = way == "streams";
     const EmulatedKernel kernel(
-        source_of(std::string("rope/") + (GetParam() == std::string("tokens") ? "tokens.cu" : "rope.cu"),
-                  fmt::format("style{{\"{}\"}}, norm{{\"no\"}}, implementation{{\"{}\"}}", style, GetParam()),
-                  "num_warps = 2, threads_per_token = 32, lanes = 2, vec = 4, unroll = 2, hints = 0, blocks = 1, d = "
-                  "0, rot = 0") +
+        source_of(
+            fmt::format("rope/{}.cu", way == "tokens" || is_streams ? way : "rope"),
+            fmt::format("style{{\"{}\"}}, norm{{\"no\"}}, implementation{{\"{}\"}}", style, way),
+            fmt::format("num_warps = 2, threads_per_token = {}, lanes = 2, vec = 4, unroll = {}, hints = 0, blocks "
+                        "= 1, sides = 2, reads = 0, writes = 0, table = 1, ahead = 1, d = 0, rot = 0",
+                        is_streams ? 4 : 32, is_streams ? 1 : 2)) +
         fmt::format(R"(
 template <class>
 __global__ void kernel(long long tokens, long long d, long long rot, long long positions, const float* q,
                        const float* cos, const float* sin, const int* position, float* out) {{
   const rope::Tensors<float> tensors{{{{q, 2 * d, d}}, {{q + d, 2 * d, d}}, cos, sin, position, nullptr, nullptr,
                                       {{out, 2 * d, d}}, {{out + d, 2 * d, d}}, 0.0f, tokens, 1, 1, d, rot, positions}};
-  rope::{}<Fixed>(tensors);
+  rope::{}<Fixed>(tensors{});
 }}
 )",
-                    GetParam()));
+                    way, is_streams ? ", 1" : ""));
     const std::vector<float> heads = made_values(kTokens * 2 * kHead), angles = made_values(kPositions * kRotary / 2);
     Results out(heads.size());
     const EmulatedOutcome outcome =
@@ -203,7 +214,7 @@ TEST_P(RopePositions, that_have_no_angles_make_the_pairs_of_their_token_nan_and_
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, RopePositions, ::testing::Values("vectors", "pairs", "tokens"),
+INSTANTIATE_TEST_SUITE_P(Ways, RopePositions, ::testing::Values("vectors", "pairs", "tokens", "streams"),
                          [](const auto& way) { return std::string(way.param); });
 
 }  // namespace
