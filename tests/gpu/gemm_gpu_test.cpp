@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // gemm's wgmma kernels on a GPU, through the launch library: split k and padded operands in workspaces of streams and
 // graphs, tensor maps, c in place.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <tilewright/launch.hpp>
 #include <vector>
 
@@ -213,6 +216,48 @@ TEST_F(GpuGemm, is_right_where_short_tiles_leave_in_any_number_of_pieces) {
     for (int i = 0; i < 10; ++i) gemm(stream.get(), Shape{kM, kN, kK}, at.get(), bt.get(), c.get());
     context.synchronize();
     EXPECT_LT(c.distance(expected), 1);
+  }
+}
+
+// c is the residual. Blocks with several tiles, some of which reach beyond c, and with none: the smaller c is one tile.
+TEST_F(GpuGemm, adds_residuals_that_come_ahead_in_place_and_at_all_edges) {
+  struct Dims {
+    std::int64_t m, n, k;
+  };
+  const std::string kind = "gemm[dtype=bf16,layout=nt,residual=yes]";
+  const cuda::Driver& driver = cuda::Driver::get();
+  const cuda::PrimaryContext context(driver, 0);
+  const cuda::OwnedStream stream(driver);
+  for (const Dims& dims : {Dims{5000, 680, 264}, Dims{100, 136, 72}}) {
+    const Problem problem =
+        parse_problem(fmt::format("{}{{m={},n={},k={}}}", kind, dims.m, dims.n, dims.k), op_->interface);
+    const std::vector<float> a = numbers(dims.m * dims.k, 1, 0.125F), b = numbers(dims.n * dims.k, 2, 1.0F / 64),
+                             residual = numbers(dims.m * dims.n, 3, 0.5F);
+    std::vector<double> expected = product(a, b, dims.k);
+    for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += double{residual[i]};
+    const Matrix at(driver, a), bt(driver, b);
+    // One config for each way of taking tiles, and for pieces of 64 and of 32 columns.
+    std::map<std::array<std::int64_t, 4>, Candidate> ways;
+    for (const Candidate& each : expand(*op_, problem, device_->facts()).legal) {
+      if (each.config.implementation != "staged") continue;
+      const auto value = [&](const char* name) { return each.config.value_or(name, 0); };
+      ways.try_emplace({value("pingpong"), value("cluster_m"), value("cluster_n"), value("block_n") % 64}, each);
+    }
+    EXPECT_GT(ways.size(), 2U) << problem.key();
+    for (const auto& [way, candidate] : ways) {
+      SCOPED_TRACE(problem.key() + ' ' + candidate.config.text());
+      const TemporaryFolder folder;
+      const std::string path = (folder.path() / "cache.db").string();
+      serve(path, candidate, problem);
+      const Launcher launcher(path);
+      const Op gemm = launcher.op(kind);
+      for (int i = 0; i < 5; ++i) {
+        const Matrix c(driver, residual);
+        gemm(stream.get(), Shape{dims.m, dims.n, dims.k}, at.get(), bt.get(), c.get(), c.get());
+        context.synchronize();
+        EXPECT_LT(c.distance(expected), 1);
+      }
+    }
   }
 }
 

@@ -47,8 +47,9 @@ __device__ __forceinline__ void tensor_load_multicast(void* shared, const Tensor
       : "memory");
 }
 
-// From shared to global memory, in the open group of bulk stores. The box must begin inside the matrix: loads take a
-// negative `x` or `y`, stores fault on it as an illegal instruction (seen on an H200).
+// From shared to global memory, in the open group of bulk stores. The box may reach or lie beyond the end of the
+// matrix, and must not begin before it: loads take a negative `x` or `y`, stores fault on it as an illegal instruction
+// (seen on an H200).
 __device__ __forceinline__ void tensor_store(const TensorMap& map, i32 x, i32 y, const void* shared) {
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&map), "r"(x),
                "r"(y), "r"(shared_address(shared))

@@ -145,8 +145,9 @@ __device__ __forceinline__ void norm_gradient_columns(const Op& op, const NormGr
   let_column_sums_start();
 }
 
-// The second kernel: by column_sums.cuh, or with early=1 by smaller blocks of few registers, which find room beside the
-// first kernel's and wait there. The known width says which.
+// The second kernel: by column_sums.cuh, or with early=1 by blocks of few registers, which find room beside the first
+// kernel's and wait there. The known width says which; `many_columns` of norm_gradient.toml and ragged_gradient.toml
+// says the same of the launch.
 template <class Config>
 __device__ constexpr bool sums_start_early() {
   if constexpr (requires { Config::early; }) return Config::early != 0;

@@ -284,7 +284,7 @@ template <class Config, class Tail>
 __device__ __forceinline__ void consume_staged(typename Geometry<Config>::Storage& storage, const Tail& tail,
                                                Schedule<Config> schedule, int warpgroup, int warp, int lane) {
   using G = Geometry<Config>;
-  constexpr u32 kTurn = 1 + G::kConsumers;  // the first named barrier after those of the stores
+  constexpr u32 kTurn = 1 + G::kConsumers;  // the first named barrier after those of a tail
   constexpr u32 kBoth = 2 * G::kWarpgroup;
   const u32 own = static_cast<u32>(warpgroup);
   const int first_row = G::kPingPong ? 0 : warpgroup * G::kWarpgroupRows;

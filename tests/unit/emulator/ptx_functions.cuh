@@ -25,6 +25,7 @@
 #include "device/ptx/register_count.cuh"
 #include "device/ptx/stmatrix.cuh"
 #include "device/ptx/stmatrix_transposed.cuh"
+#include "device/ptx/store_async_wide.cuh"
 #include "device/ptx/store_whole.cuh"
 #include "device/ptx/tensor_copy.cuh"
 #include "device/ptx/tensor_copy3.cuh"
@@ -115,6 +116,7 @@ __global__ void on_sm_90(const float* from, float* to) {
   bulk_copy_to_cluster(map_shared(shared.tile, 1), shared.tile, 16, remote_barrier);
   store_async(map_shared(shared.tile, 1), 3u, remote_barrier);
   store_async(map_shared(wide, 1), static_cast<u64>(3), remote_barrier);
+  store_async(map_shared(reinterpret_cast<Bits128*>(wide), 1), Bits128{}, remote_barrier);
   mbarrier_wait(&shared.barrier, 0);
   mbarrier_wait<true>(&shared.barrier, 1);
   while (!mbarrier_test_wait(&shared.barrier, 0) || !mbarrier_try_wait(&shared.barrier, 1)) {
