@@ -474,7 +474,7 @@ def extent(result):
     """Which of its cells a part has."""
     if result["part"] == "untuned":
         return f"{result['figures']['specs'][0]['asked']} shapes a spec" + ", in part" * bool(result.get("missing"))
-    return "few" if result["brief"] else "in part" if result.get("missing") else "all"
+    return ", ".join(["few"] * result["brief"] + ["in part"] * bool(result.get("missing"))) or "all"
 
 
 def peers_in_words(result):

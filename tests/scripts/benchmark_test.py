@@ -121,6 +121,11 @@ class Pages(unittest.TestCase):
                     self.assertIn(fact, text)
                 self.assertLessEqual(max(map(len, text.splitlines())), 120)
 
+    def test_in_the_index_say_which_cells_they_have(self):
+        for brief, missing, words in ((True, [], "few"), (True, ["x"], "few, in part"), (False, [], "all"),
+                                      (False, ["x"], "in part")):
+            self.assertEqual(benchmark_pages.extent({"part": "gemm", "brief": brief, "missing": missing}), words)
+
     def test_commands_go_on_in_the_next_line_and_are_the_same_to_a_shell(self):
         words = ["scripts/x.py", "--sweep", "softmax --shapes 'rows=1,2'", "--only", 'a"b', *["word"] * 40,
                  "n=" + "1234567," * 40, f"'{'x y' * 80}"]
