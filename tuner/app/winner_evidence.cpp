@@ -62,10 +62,11 @@ std::string choice_text(const Problem& problem, const MatchedRow& served) {
       return text +
              fmt::format("  This problem was never tuned: the figures below were measured on {}.\n", row.problem.key());
     }
-    return text + fmt::format(
-                      "  This problem was never tuned, and the served config is untimed: it is expected "
-                      "to be good, and is kept with {}.\n",
-                      row.problem.key());
+    return text +
+           fmt::format(
+               "  This problem was never tuned, and nobody has timed the served config: a model expects the least loss "
+               "of it. Its binary was made for {}.\n",
+               row.problem.key());
   }
   text += fmt::format("  chosen by {} among {}, {} of which failed{}\n", winner.strategy,
                       counted(winner.configs_considered, "config"), winner.configs_failed,

@@ -424,7 +424,10 @@ class Writing {
 std::string header_text(const Store& store, const std::vector<WinnerRow>& winners, HeaderCounts& counts) {
   std::set<std::string> devices;
   for (const WinnerRow& row : winners) devices.insert(row.device.fingerprint());
-  if (devices.size() != 1 || winners.front().device.is_cpu()) {
+  if (devices.size() == 1 && winners.front().device.is_cpu()) {
+    throw UsageError("a header is for one GPU, and these winners are the emulator's; sweep on a GPU first");
+  }
+  if (devices.size() != 1) {
     throw UsageError(fmt::format("a header is for one GPU, and these winners are of {}; name it with --device",
                                  devices.empty() ? "none" : fmt::format("{}", fmt::join(devices, "; "))));
   }

@@ -506,7 +506,8 @@ bool is_loopback(const std::string& address) {
   error_code error;
   const asio::ip::address parsed = asio::ip::make_address(address, error);
   if (error)
-    throw UsageError(fmt::format("--bind {}: this is not an IP address; write 127.0.0.1, ::1 or 0.0.0.0", address));
+    throw UsageError(fmt::format(
+        "--bind {}: this is not an IP address; write 127.0.0.1, ::1 or 0.0.0.0, and the port as --port", address));
   return parsed.is_loopback();
 }
 
