@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
   using namespace tilewright;
   row::norm_gradient_scales<Config>(
       gradient<Config, typename Config::dtype>(x, weight, dy, nullptr, nullptr, eps, x_pitch, dy_pitch, 0, 0, cols),
-      static_cast<row::NormGradientScale*>(scales), rows, cols);
+      scales, rows, cols);
 }
 
 template <class Config>
@@ -69,14 +69,21 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
   using namespace tilewright;
   row::norm_gradient_columns<Config>(
       gradient<Config>(x, weight, dy, dsum, dx, 0.0f, x_pitch, dy_pitch, dsum_pitch, dx_pitch, cols),
-      static_cast<const row::NormGradientScale*>(scales), {partials, parts, cols}, rows, cols);
+      scales, {partials, parts, cols}, rows, cols);
 }
 
 template <class Config>
 __global__ void __launch_bounds__(tilewright::row::sum_threads<Config>(), tilewright::row::sum_blocks<Config>())
     rmsnorm_bwd_sums(float* partials, long long* parts, float* dw, long long cols) {
   using namespace tilewright;
-  row::norm_gradient_sums<Config, 1>({partials, parts, cols}, {dw});
+  row::sum_parts<1, 1, row::sum_threads<Config>()>({partials, parts, cols}, {dw});
+}
+
+template <class Config>
+__global__ void __launch_bounds__(tilewright::row::kWideSumThreads, tilewright::row::sum_blocks<Config>())
+    rmsnorm_bwd_sums_wide(float* partials, long long* parts, float* dw, long long cols) {
+  using namespace tilewright;
+  row::sum_parts<1, 4, row::kWideSumThreads>({partials, parts, cols}, {dw});
 }
 
 template <class Config>

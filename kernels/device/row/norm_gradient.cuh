@@ -8,26 +8,40 @@
 //   dw = Σ over rows of dy · x̂        db = Σ over rows of dy
 //
 // Of the forward pass only x is read: a row's statistics are recomputed, with Σg and Σ(g · x̂), in one exchange. The
-// variance is taken around the row's first element, against the cancellation in E[x²] − E[x]². Two ways, both in fp32:
+// variance is taken around the mean of the row's first elements, against the cancellation in E[x²] − E[x]²: the nearer
+// to the mean, the less is rounded. Two ways, both in fp32:
 //
 //   rows     ring_rows.cuh: a group of threads of a block or a cluster per row
 //   reread   a kernel for the values that a row's results share, and one with a thread per column; any width, address
 //
-// column_sums.cuh adds the blocks' sums. sm_80 and later, clusters sm_90.
+// gradient_sums.cuh adds the blocks' sums. sm_80 and later, clusters sm_90.
 
 #include "device/math.cuh"
+#include "device/ptx/opaque.cuh"
+#include "device/row/gradient_sums.cuh"
 #include "device/row/reference_sums.cuh"
 #include "device/row/ring_rows.cuh"
 #include "device/row/statistics.cuh"
 
 namespace tilewright::row {
 
-// The values that a row's results share: dx = g · rstd + x̂ · slope + rest.
+// The values that a row's results share: dx = g · rstd + x̂ · slope + rest, of 32-bit elements
+// dx = (g − across) · gain + x̂ · slope.
+template <bool kWide>
 struct alignas(16) NormGradientScale {
   float rstd;
   float mean;
   float slope;
   float rest;
+};
+template <>
+struct alignas(16) NormGradientScale<true> {
+  float rstd;
+  float shift;  // the mean is shift + off
+  float off;
+  float slope;
+  float across;
+  float gain;
 };
 
 // Inputs x, dy and, with kAdd, dsum; weight; output dx. kIsCentred: a layer norm, with db. An op of ring_rows.cuh.
@@ -37,6 +51,12 @@ struct NormGradient {
   enum : bool { kCentred = kIsCentred, kAdd = kHasAdd };
   enum : int { kInputs = kHasAdd ? 3 : 2, kValues = kIsCentred ? 4 : 2, kSums = kIsCentred ? 2 : 1 };
   enum : int { kSquares, kProduct, kSum, kGradient };  // Σ (x − shift)², Σ g · (x − shift), Σ (x − shift), Σ g
+  enum : bool { kWide = sizeof(Element) == 4 };
+  // Rows of so few elements have a dx of 0, but for eps: all else would be what the rounding leaves.
+  enum : int { kOnlyByEps = kIsCentred ? 2 : 1 };
+  // Sums over rows whose terms have so many bits that they are worth two levels of sums: a narrow dy adds up exactly.
+  enum : int { kLongSums = kWide ? kSums : 1 };
+  using Scale = NormGradientScale<kWide>;
 
   RowTensors<T, kInputs, 1, 1> tensors;
   float eps;
@@ -53,29 +73,51 @@ struct NormGradient {
     }
   }
 
-  __device__ __forceinline__ NormGradientScale scale(const float (&values)[kValues], float shift, i64 width) const {
+  __device__ __forceinline__ Scale scale(const float (&values)[kValues], float shift, i64 width) const {
     const float inverse = 1.0f / static_cast<float>(width);
+    float off = 0.0f, across = 0.0f, variance = values[kSquares] * inverse, product = values[kProduct];
     if constexpr (kIsCentred) {
       // x − mean = (x − shift) − off.
-      const float off = values[kSum] * inverse;
-      const float variance = fmaf(-off, off, values[kSquares] * inverse);
-      const float rstd = rsqrt_for<T>(fmaxf(variance, 0.0f) + eps);
-      const float product = fmaf(-off, values[kGradient], values[kProduct]) * inverse;
-      return {rstd, shift + off, -rstd * rstd * product, -rstd * (values[kGradient] * inverse)};
+      off = values[kSum] * inverse;
+      variance = fmaxf(fmaf(-off, off, variance), 0.0f);
+      product = fmaf(-off, values[kGradient], product);
+      across = values[kGradient] * inverse;
+    }
+    // An estimate's error would be that of all of the row's terms of dw.
+    const float rstd = rsqrt_for<float>(variance + eps);
+    const float slope = -rstd * rstd * (product * inverse);
+    if constexpr (kWide) {
+      if (width <= kOnlyByEps) return {rstd, shift, off, 0.0f, across, eps * rstd * rstd * rstd};
+      return {rstd, shift, off, slope, across, rstd};
     } else {
-      const float rstd = rsqrt_for<T>(fmaf(values[kSquares], inverse, eps));
-      return {rstd, 0.0f, -rstd * rstd * (values[kProduct] * inverse), 0.0f};
+      return {rstd, shift + off, slope, -rstd * across};
+    }
+  }
+
+  __device__ static __forceinline__ float centred(float x, const Scale& scale) {
+    if constexpr (!kIsCentred) {
+      return x;
+    } else if constexpr (kWide) {
+      return (x - scale.shift) - scale.off;
+    } else {
+      return x - scale.mean;
     }
   }
 
   // dx of an element; `added` receives its terms of dw and db.
-  __device__ __forceinline__ float result(const float (&in)[kInputs], float weight, const NormGradientScale& scale,
+  __device__ __forceinline__ float result(const float (&in)[kInputs], float weight, const Scale& scale,
                                           float (&added)[kSums]) const {
-    const float normal = (kIsCentred ? in[0] - scale.mean : in[0]) * scale.rstd;
+    const float normal = centred(in[0], scale) * scale.rstd;
     added[0] = in[1] * normal;
     if constexpr (kIsCentred) added[1] = in[1];
-    const float dx =
-        fmaf(in[1] * weight, scale.rstd, kIsCentred ? fmaf(normal, scale.slope, scale.rest) : normal * scale.slope);
+    float dx;
+    if constexpr (kWide) {
+      // g is rounded before the subtraction, as it was in the sum: an element alone leaves 0.
+      const float g = __builtin_bit_cast(float, ptx::opaque(__builtin_bit_cast(int, in[1] * weight)));
+      dx = fmaf(kIsCentred ? g - scale.across : g, scale.gain, normal * scale.slope);
+    } else {
+      dx = fmaf(in[1] * weight, scale.rstd, kIsCentred ? fmaf(normal, scale.slope, scale.rest) : normal * scale.slope);
+    }
     if constexpr (kHasAdd) return dx + in[2];
     return dx;
   }
@@ -83,7 +125,7 @@ struct NormGradient {
 
 // reread, first kernel: a block per row. Shared memory: 2 · num_warps partials.
 template <class Config, class Op>
-__device__ __forceinline__ void norm_gradient_scales(const Op& op, NormGradientScale* scales, i64 rows, i64 cols) {
+__device__ __forceinline__ void norm_gradient_scales(const Op& op, void* scales, i64 rows, i64 cols) {
   using RowSums = Sums<Op::kValues>;
   using Partial = typename RowSums::Partial;
   constexpr int kThreads = Config::num_warps * kWarpSize;
@@ -103,15 +145,16 @@ __device__ __forceinline__ void norm_gradient_scales(const Op& op, NormGradientS
     Partial* const slots = shared_storage<Partial>() + parity * Config::num_warps;
     const Partial whole =
         merge_warps<RowSums, Config::num_warps>(RowSums::template over_lanes<kWarpSize>(mine), slots, warp);
-    if (threadIdx.x == 0) scales[r] = op.scale(whole.values, shift, cols);
+    if (threadIdx.x == 0) static_cast<typename Op::Scale*>(scales)[r] = op.scale(whole.values, shift, cols);
   }
 }
 
 // reread, second kernel: a thread per column, for the rows blockIdx.y, blockIdx.y + gridDim.y, …
 template <class Config, class Op>
-__device__ __forceinline__ void norm_gradient_columns(const Op& op, const NormGradientScale* scales,
+__device__ __forceinline__ void norm_gradient_columns(const Op& op, const void* row_scales,
                                                       const ColumnPartials& partials, i64 rows, i64 cols) {
   using T = typename Op::T;
+  const auto* const scales = static_cast<const typename Op::Scale*>(row_scales);
   constexpr int kUnroll = 4;
   if (threadIdx.x == 0 && blockIdx.x == 0 && blockIdx.y == 0) *partials.parts = gridDim.y;
   const i64 step = gridDim.y;
@@ -143,35 +186,6 @@ __device__ __forceinline__ void norm_gradient_columns(const Op& op, const NormGr
     for (int s = 0; s < Op::kSums; ++s) partials.row(s, blockIdx.y, step)[c] = sums[s];
   }
   let_column_sums_start();
-}
-
-// The second kernel: by column_sums.cuh, or with early=1 by blocks of few registers, which find room beside the first
-// kernel's and wait there. The known width says which; `many_columns` of norm_gradient.toml and ragged_gradient.toml
-// says the same of the launch.
-template <class Config>
-__device__ constexpr bool sums_start_early() {
-  if constexpr (requires { Config::early; }) return Config::early != 0;
-  return false;
-}
-template <class Config>
-__device__ constexpr int sum_threads() {
-  if (!sums_start_early<Config>()) return kColumnSumThreads;
-  return Config::cols >= 16384 && Config::cols % 4 == 0 ? 256 : 512;
-}
-template <class Config>
-__device__ constexpr int sum_blocks() {
-  return sums_start_early<Config>() ? 3 : 1;
-}
-
-template <class Config, int kSums>
-__device__ __forceinline__ void norm_gradient_sums(const ColumnPartials& from, float* const (&outputs)[kSums]) {
-  if constexpr (sums_start_early<Config>()) {
-    static_assert(Config::cols != 0, "early=1 is for a known width");
-    constexpr int kThreads = sum_threads<Config>();
-    sum_columns<kSums, kThreads == 256 ? 4 : 1, kThreads>(from, outputs);
-  } else {
-    column_sums<kSums>(from, outputs);
-  }
 }
 
 // The reference, in fp64: a warp takes the rows 32 w to 32 w + 31, a lane the shared values of one row. `db` may be

@@ -12,12 +12,12 @@
 //
 //   thread t of a row     vectors t, t + n, t + 2 n, … with n threads in all blocks of the row; `chunks` of them
 //   edges (span.cuh)      one per thread of the row's first block, loaded to registers a row ahead
-//   the first element     the shift of centred sums, loaded by all threads a row ahead
+//   the first elements    two, whose mean is the shift of centred sums, loaded by all threads a row ahead
 //
 // Config: num_warps, rows_per_block, vec (16 bytes), chunks, stages, blocks, early (as in ring_rows.cuh); static_dims
 // with cols; cluster. The number of blocks makes a group's next row start like its last, or gives each group one row.
-// Shared memory: the exchange of warps and blocks, rounded up to 128 bytes, then the ring; after the last row, the sums
-// of rows_per_block groups. The op is that of ring_rows.cuh, its tensors at aligned addresses. sm_80 and later,
+// Shared memory: the exchange of warps and blocks, rounded up to 128 bytes, then the ring and the totals of LongSums;
+// after the last row, the sums of rows_per_block groups. The op is that of ring_rows.cuh, its tensors at aligned addresses. sm_80 and later,
 // clusters sm_90.
 
 #include "device/ptx/store_whole.cuh"
@@ -48,6 +48,9 @@ class RaggedRows {
   using Edges = T[Op::kInputs];
   using Held = Packed<T, kVec>[Op::kInputs][kChunks];
   enum : int { kHeader = round_up<int>(static_cast<int>(sizeof(typename Talk::Storage)), 128) };
+  enum : int { kRing = kStages * Op::kInputs * kChunks * kThreads * 16 };
+  using Totals = LongSums<Op::kLongSums, kChunks, kVec, kThreads>;
+  enum : bool { kHasTotals = kCluster == 1 || Config::blocks * (kHeader + kRing + Totals::kBytes) <= kTotalsRoom };
   static_assert(kVec * sizeof(T) == 16, "asynchronous copies move whole vectors of 16 bytes");
   static_assert(kThreads % kRows == 0 && RowSpan::kMaxEdges <= kThreadsPerRow, "a thread has one edge");
   static_assert(kCluster == 1 || kRows == 1, "a cluster has one row at a time");
@@ -63,7 +66,8 @@ class RaggedRows {
         part_(blockIdx.x / u32{kCluster}),
         parts_(gridDim.x / u32{kCluster}),
         begin_(part_ * kRows + static_cast<int>(threadIdx.x) / kThreadsPerRow),
-        step_(parts_ * kRows) {
+        step_(parts_ * kRows),
+        totals_(shared_storage<u8>() + kHeader + kRing, kHasTotals ? ceil_div<i64>(rows, step_) : 0) {
     const int rank = kCluster > 1 ? static_cast<int>(ptx::cluster_rank()) : 0;
     const RowSpan span(op.tensors.outputs[0].row(begin_), width_);
 #pragma unroll
@@ -94,7 +98,8 @@ class RaggedRows {
       float edges[Op::kInputs];
 #pragma unroll
       for (int input = 0; input < Op::kInputs; ++input) edges[input] = to_float(coming_edges_[input]);
-      const float shift = Op::kCentred ? to_float(coming_shift_) : 0.0f;
+      const float shift = Op::kCentred ? 0.5f * (to_float(coming_firsts_[0]) + to_float(coming_firsts_[1])) : 0.0f;
+      if (Op::kCentred && !has_edge_) edges[0] = shift;
       fetch(r + kStages * step_, stage);
       fetch_edges(r + step_);
       if (++stage == kStages) stage = 0;
@@ -103,9 +108,11 @@ class RaggedRows {
       // A row that does not exist adds nothing; the scale of its zeros may be infinite.
       if (r >= rows_) scale = {};
       write(r, held, edges, scale);
+      if (kHasTotals && totals_.are_due(turn)) keep_sums(turn);
     }
     if constexpr (Config::early == 0) let_column_sums_start();
     ptx::cp_async_wait<0>();
+    if constexpr (kHasTotals) take_sums();
     leave_sums();
   }
 
@@ -129,14 +136,17 @@ class RaggedRows {
     }
     ptx::cp_async_commit();
   }
-  // Loads the edge of row `r`. An absent edge adds nothing: it is the shift, with a gradient of 0.
+  // Loads the edge of row `r`. An absent edge adds nothing: it will be the shift, with a gradient of 0.
   __device__ __forceinline__ void fetch_edges(i64 r) {
     const bool there = r < rows_;
-    coming_shift_ = from_float<T>(0.0f);
-    if (Op::kCentred && there) coming_shift_ = op_.tensors.inputs[0].row(r)[0];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      coming_firsts_[i] = from_float<T>(0.0f);
+      if (Op::kCentred && there) coming_firsts_[i] = op_.tensors.inputs[0].row(r)[i];
+    }
 #pragma unroll
     for (int input = 0; input < Op::kInputs; ++input) {
-      coming_edges_[input] = input == 0 ? coming_shift_ : from_float<T>(0.0f);
+      coming_edges_[input] = from_float<T>(0.0f);
       if (there && has_edge_) coming_edges_[input] = op_.tensors.inputs[input].row(r)[edge_column_];
     }
   }
@@ -230,7 +240,22 @@ class RaggedRows {
     if (r < rows_ && has_edge_) out[edge_column_] = from_float<T>(result);
   }
 
-  // Writes the block's sums over rows: its groups' sums, added in order.
+  // The edges' totals are in registers.
+  __device__ __forceinline__ void keep_sums(i64 turn) {
+    totals_.keep(turn, sums_);
+#pragma unroll
+    for (int s = 0; s < Op::kLongSums; ++s) {
+      edge_totals_[s] += edge_sums_[s];
+      edge_sums_[s] = 0.0f;
+    }
+  }
+  __device__ __forceinline__ void take_sums() {
+    totals_.take(sums_);
+#pragma unroll
+    for (int s = 0; s < Op::kLongSums; ++s) edge_sums_[s] += edge_totals_[s];
+  }
+
+  // Writes the block's sums over rows: its groups' sums, added in a fixed order.
   __device__ __forceinline__ void leave_sums() {
     if (threadIdx.x == 0 && blockIdx.x == 0) *partials_.parts = parts_;
     if constexpr (kRows == 1) {
@@ -263,10 +288,7 @@ class RaggedRows {
       if (has_edge_) own[edge_column_] = edge_sums_[s];
       __syncthreads();
       for (int c = static_cast<int>(threadIdx.x); c < width_; c += kThreads) {
-        float sum = all[c];
-#pragma unroll 4
-        for (int g = 1; g < kRows; ++g) sum += all[g * width_ + c];
-        out[c] = sum;
+        out[c] = sum_by_fours<kRows>([&](int g) { return all[g * width_ + c]; });
       }
     }
   }
@@ -278,13 +300,14 @@ class RaggedRows {
   Talk talk_;
   int thread_;
   i64 part_, parts_, begin_, step_;
+  Totals totals_;
   bool has_[kChunks], has_edge_;
   int columns_[kChunks], edge_column_;
   Packed<T, kVec> weights_[kChunks];
   float edge_weight_;
   Edges coming_edges_;
-  T coming_shift_;
-  float sums_[Op::kSums][kChunks][kVec] = {}, edge_sums_[Op::kSums] = {};
+  T coming_firsts_[2];
+  float sums_[Op::kSums][kChunks][kVec] = {}, edge_sums_[Op::kSums] = {}, edge_totals_[Op::kLongSums] = {};
 };
 
 template <class Config, class Op>

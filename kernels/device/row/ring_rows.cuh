@@ -12,8 +12,10 @@
 // An op is a class with
 //
 //   T, kInputs                        element type; number of matrices read, beside one that is written
-//   kCentred                          whether the row's sums are around a shift: its first element of input 0
+//   kCentred                          whether the row's sums are around a shift: the mean of the first elements of
+//                                     input 0, a vector of them
 //   kValues, kSums                    number of sums over a row, a power of two, and of sums over rows
+//   kLongSums                         how many of the latter, the first ones, are added in two levels
 //   tensors                           RowTensors<T, kInputs, 1, 1>
 //   add(in, weight, shift, values)    adds an element to the row's sums: nothing, if input 0 is the shift and the
 //                                     others are 0
@@ -35,6 +37,7 @@
 #include "device/ptx/store_whole.cuh"
 #include "device/reduce.cuh"
 #include "device/row/column_sums.cuh"
+#include "device/row/gradient_sums.cuh"
 #include "device/row/tensors.cuh"
 #include "device/shared.cuh"
 #include "device/vector.cuh"
@@ -244,13 +247,78 @@ __device__ __forceinline__ void store_by_warps(const float (&sums)[kSums][kChunk
   }
 }
 
+// Shared memory of the blocks of an SM that leaves room for the second kernel's: norm_gradient.toml has the same.
+inline constexpr int kTotalsRoom = 229376;
+
+// Sums over rows in two levels: after each 8, 16, … turns, about the root of their number, the registers' sums go to a
+// thread's own totals in shared memory. The rounding errors of a long sum in turns would be most of a result's.
+//
+// Not every block has room for totals: `totals_room` of norm_gradient.toml. A block without them adds in turns.
+template <int kSums, int kChunks, int kVec, int kThreads>
+class LongSums {
+ public:
+  enum : int { kBytes = kSums * kChunks * kVec * kThreads * 4, kShortSum = 8 };
+
+  // `turns` of the block with the most of them.
+  __device__ __forceinline__ LongSums(u8* room, i64 turns) : totals_(reinterpret_cast<float*>(room)), last_(kNever) {
+    if (turns <= kShortSum) return;
+    int length = kShortSum;
+    while (i64{length} * length < turns && length < (1 << 20)) length *= 2;
+    last_ = length - 1;
+  }
+
+  // Whether the registers' sums are long enough after this turn.
+  __device__ __forceinline__ bool are_due(i64 turn) const {
+    return (static_cast<int>(turn) & kNever & last_) == last_;
+  }
+  // Adds the registers' sums to the totals, after a turn after which they are due.
+  template <class Registers>
+  __device__ __forceinline__ void keep(i64 turn, Registers& sums) const {
+    each<true>([&](int s, int chunk, int j, float& total) {
+      total = (turn > last_ ? total : 0.0f) + sums[s][chunk][j];
+      sums[s][chunk][j] = 0.0f;
+    });
+  }
+  // After the last turn: the registers then have the whole sums.
+  template <class Registers>
+  __device__ __forceinline__ void take(Registers& sums) const {
+    if (last_ == kNever) return;
+    each<false>([&](int s, int chunk, int j, float& total) { sums[s][chunk][j] += total; });
+  }
+
+ private:
+  enum : int { kNever = 0x7fffffff, kWord = kVec < 4 ? kVec : 4 };
+  // Neighbouring threads have neighbouring vectors of 16 bytes.
+  template <bool kStores, class Work>
+  __device__ __forceinline__ void each(const Work& work) const {
+#pragma unroll
+    for (int s = 0; s < kSums; ++s) {
+#pragma unroll
+      for (int chunk = 0; chunk < kChunks; ++chunk) {
+#pragma unroll
+        for (int word = 0; word < kVec / kWord; ++word) {
+          const int vector = ((s * kChunks + chunk) * (kVec / kWord) + word) * kThreads;
+          float* const place = totals_ + (vector + static_cast<int>(threadIdx.x)) * kWord;
+          Vector<float, kWord> own = load_vector<kWord>(place);
+#pragma unroll
+          for (int j = 0; j < kWord; ++j) work(s, chunk, word * kWord + j, own[j]);
+          if constexpr (kStores) store_vector(place, own);
+        }
+      }
+    }
+  }
+
+  float* totals_;
+  int last_;  // turn & last_ == last_: the sums go to the totals
+};
+
 // Config: num_warps, rows_per_block, batch, vec, chunks, stages, ahead, blocks, early, apart (as in RowTalk);
 // static_dims with cols; cluster. With ahead=1 a row's sums are sent before the previous row's are received, and its
 // elements are read from shared memory twice. With early=1 the kernel that adds the parts may start at once, and waits,
 // else after the last row. Thread t of a row takes the vectors t, t + cluster · threads_per_row, … (`chunks` of them)
-// of `batch` rows at once, whose sums go together. Shared memory: the exchange of warps and blocks, the first elements
-// of rows in flight for each group of lanes if sums are centred, both rounded up to 128 bytes; then the ring. After the
-// last row: sums over rows of rows_per_block groups.
+// of `batch` rows at once, whose sums go together. Shared memory: the exchange of warps and blocks, the first vectors
+// of rows in flight for each group of lanes if sums are centred, both rounded up to 128 bytes; then the ring, and the
+// totals of LongSums. After the last row: sums over rows of rows_per_block groups.
 template <class Config, class Op>
 class RingRows {
   using T = typename Op::T;
@@ -274,8 +342,9 @@ class RingRows {
                        kCluster, Config::apart != 0>;
   enum : int {
     kTalkBytes = static_cast<int>(sizeof(typename Talk::Storage)),
-    kShiftBytes = Op::kCentred ? kStages * kBatch * kGroups * 4 : 0,
+    kShiftBytes = Op::kCentred ? kStages * kBatch * kGroups * kVec * static_cast<int>(sizeof(T)) : 0,
     kHeader = round_up<int>(kTalkBytes + kShiftBytes, 128),
+    kRing = kStages * kBatch * Op::kInputs * kChunks * kThreads * kVec * static_cast<int>(sizeof(T)),
     // Registers left beside sums and loaded vectors hold weights in fp32, and then rows.
     kWords = kChunks * kVec * static_cast<int>(sizeof(T)) / 4,  // of one input's vectors
     kRegisters = 65536 / (Config::blocks * kThreads) < 255 ? 65536 / (Config::blocks * kThreads) : 255,
@@ -298,6 +367,9 @@ class RingRows {
                 "a row ahead needs a stage more, and is one row of more than a warp");
 
   using Held = Packed<T, kVec>[kBatch][Op::kInputs][kChunks];
+  using Totals = LongSums<Op::kLongSums, kChunks, kVec, kThreads>;
+  // Blocks of a cluster have totals where they fit, others where rows are many.
+  enum : bool { kHasTotals = kCluster == 1 || Config::blocks * (kHeader + kRing + Totals::kBytes) <= kTotalsRoom };
 
  public:
   __device__ __forceinline__ RingRows(const Op& op, const ColumnPartials& partials, i64 rows, i64 cols)
@@ -312,7 +384,8 @@ class RingRows {
         group_(static_cast<int>(threadIdx.x) / kThreadsPerRow),
         part_(blockIdx.x / u32{kCluster}),
         parts_(gridDim.x / u32{kCluster}),
-        step_(parts_ * kRows) {
+        step_(parts_ * kRows),
+        totals_(shared_ + kHeader + kRing, kHasTotals ? ceil_div<i64>(rows, step_ * kBatch) : 0) {
 #pragma unroll
     for (int chunk = 0; chunk < kChunks; ++chunk) has_[chunk] = kFull || column_of(chunk) < width_;
   }
@@ -330,6 +403,7 @@ class RingRows {
     }
     if constexpr (Config::early == 0) let_column_sums_start();
     ptx::cp_async_wait<0>();
+    if constexpr (kHasTotals) totals_.take(sums_);
     leave_sums();
   }
 
@@ -341,8 +415,9 @@ class RingRows {
     return reinterpret_cast<Packed<T, kVec>*>(shared_ + kHeader) +
            (((stage * kBatch + b) * Op::kInputs + input) * kChunks + chunk) * kThreads + threadIdx.x;
   }
-  __device__ __forceinline__ u32* shift_of(int stage, int b) const {
-    return reinterpret_cast<u32*>(shared_ + kTalkBytes) + (stage * kBatch + b) * kGroups + threadIdx.x / kLanes;
+  __device__ __forceinline__ Packed<T, kVec>* shift_of(int stage, int b) const {
+    return reinterpret_cast<Packed<T, kVec>*>(shared_ + kTalkBytes) + (stage * kBatch + b) * kGroups +
+           threadIdx.x / kLanes;
   }
 
   // Starts the copies of row first + group and the next batch - 1 rows, into a stage that all lanes have read.
@@ -359,7 +434,7 @@ class RingRows {
           if (has_[chunk]) ptx::cp_async<kVec * sizeof(T)>(slot_of(stage, b, input, chunk), begin + column_of(chunk));
         }
         if constexpr (Op::kCentred) {
-          if (input == 0 && threadIdx.x % kLanes == 0) ptx::cp_async<4>(shift_of(stage, b), begin);
+          if (input == 0 && threadIdx.x % kLanes == 0) ptx::cp_async<kVec * sizeof(T)>(shift_of(stage, b), begin);
         }
       }
     }
@@ -423,8 +498,23 @@ class RingRows {
 #pragma unroll
     for (int b = 0; b < kBatch; ++b) {
       shifts[b] = 0.0f;
-      if (Op::kCentred && is_row(first, b)) shifts[b] = to_float(*reinterpret_cast<const T*>(shift_of(stage, b)));
+      if (Op::kCentred && is_row(first, b)) {
+        float firsts[kVec];
+        to_float(*shift_of(stage, b), firsts);
+        shifts[b] = mean(firsts);
+      }
     }
+  }
+
+  // Of equal values exactly their value.
+  template <int kCount>
+  __device__ static __forceinline__ float mean(float (&values)[kCount]) {
+#pragma unroll
+    for (int half = kCount / 2; half > 0; half /= 2) {
+#pragma unroll
+      for (int i = 0; i < half; ++i) values[i] += values[half + i];
+    }
+    return values[0] * (1.0f / kCount);
   }
 
   // The warp's sums of its rows.
@@ -508,6 +598,7 @@ class RingRows {
       if (++stage == kStages) stage = 0;
       talk_.send(warp, turn);
       write(first, held, talk_.receive(turn), shifts);
+      if (kHasTotals && totals_.are_due(turn)) totals_.keep(turn, sums_);
     }
   }
 
@@ -535,10 +626,11 @@ class RingRows {
       write(first, held, whole, shifts);
       fetch(first + kStages * step_, stage);
       stage = next_stage;
+      if (kHasTotals && totals_.are_due(turn)) totals_.keep(turn, sums_);
     }
   }
 
-  // Writes the block's sums over rows: its groups' sums, added in order.
+  // Writes the block's sums over rows: its groups' sums, added in a fixed order.
   __device__ __forceinline__ void leave_sums() {
     if (threadIdx.x == 0 && blockIdx.x == 0) *partials_.parts = parts_;
     if constexpr (kRows == 1) {
@@ -564,10 +656,7 @@ class RingRows {
       }
       __syncthreads();
       for (int c = static_cast<int>(threadIdx.x); c < kWide && c < width_; c += kThreads) {
-        float sum = all[c];
-#pragma unroll 4
-        for (int g = 1; g < kRows; ++g) sum += all[g * kWide + c];
-        out[c] = sum;
+        out[c] = sum_by_fours<kRows>([&](int g) { return all[g * kWide + c]; });
       }
     }
   }
@@ -579,6 +668,7 @@ class RingRows {
   Talk talk_;
   int rank_, thread_, group_;
   i64 part_, parts_, step_;
+  Totals totals_;
   bool has_[kChunks];
   Packed<T, kVec> weights_[kChunks];
   float wide_weights_[kChunks][kVec];
