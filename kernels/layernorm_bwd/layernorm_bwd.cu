@@ -69,8 +69,8 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
                           long long dsum_pitch, long long dx_pitch) {
   using namespace tilewright;
   row::norm_gradient_columns<Config>(
-      gradient<Config>(x, weight, dy, dsum, dx, 0.0f, x_pitch, dy_pitch, dsum_pitch, dx_pitch, cols),
-      scales, {partials, parts, cols}, rows, cols);
+      gradient<Config>(x, weight, dy, dsum, dx, 0.0f, x_pitch, dy_pitch, dsum_pitch, dx_pitch, cols), scales,
+      {partials, parts, cols}, rows, cols);
 }
 
 template <class Config>

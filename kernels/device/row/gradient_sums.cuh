@@ -82,8 +82,8 @@ __device__ __forceinline__ void sum_parts(const ColumnPartials& from, float* con
         for (int s = 0; s < kSums; ++s) {
 #pragma unroll
           for (int j = 0; j < kVec; ++j) {
-            mine[s][j] += double{((loaded[0][s][j] + loaded[1][s][j]) + (loaded[2][s][j] + loaded[3][s][j])) +
-                                 loaded[4][s][j]};
+            mine[s][j] +=
+                double{((loaded[0][s][j] + loaded[1][s][j]) + (loaded[2][s][j] + loaded[3][s][j])) + loaded[4][s][j]};
           }
         }
       }
@@ -103,8 +103,7 @@ __device__ __forceinline__ void sum_parts(const ColumnPartials& from, float* con
     for (int s = 0; s < kSums; ++s) {
       const bool is_own = static_cast<int>(threadIdx.x) / kAcross == s;
       if (!is_own || first + column >= from.cols || outputs[s] == nullptr) continue;
-      outputs[s][first + column] =
-          sum_by_fours<kDown>([&](int d) { return sums[(s * kDown + d) * kAcross + column]; });
+      outputs[s][first + column] = sum_by_fours<kDown>([&](int d) { return sums[(s * kDown + d) * kAcross + column]; });
     }
     __syncthreads();
   }

@@ -9,7 +9,7 @@
 //
 // Of the forward pass only x is read: a row's statistics are recomputed, with Σg and Σ(g · x̂), in one exchange. The
 // variance is taken around the mean of the row's first elements, against the cancellation in E[x²] − E[x]²: the nearer
-// to the mean, the less is rounded. Two ways, both in fp32:
+// that is to the row's mean, the less is lost. Two ways, both in fp32:
 //
 //   rows     ring_rows.cuh: a group of threads of a block or a cluster per row
 //   reread   a kernel for the values that a row's results share, and one with a thread per column; any width, address

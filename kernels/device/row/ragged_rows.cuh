@@ -17,8 +17,8 @@
 // Config: num_warps, rows_per_block, vec (16 bytes), chunks, stages, blocks, early (as in ring_rows.cuh); static_dims
 // with cols; cluster. The number of blocks makes a group's next row start like its last, or gives each group one row.
 // Shared memory: the exchange of warps and blocks, rounded up to 128 bytes, then the ring and the totals of LongSums;
-// after the last row, the sums of rows_per_block groups. The op is that of ring_rows.cuh, its tensors at aligned addresses. sm_80 and later,
-// clusters sm_90.
+// after the last row, the sums of rows_per_block groups. The op is that of ring_rows.cuh, its tensors at aligned
+// addresses. sm_80 and later, clusters sm_90.
 
 #include "device/ptx/store_whole.cuh"
 #include "device/row/ring_rows.cuh"

@@ -268,9 +268,7 @@ class LongSums {
   }
 
   // Whether the registers' sums are long enough after this turn.
-  __device__ __forceinline__ bool are_due(i64 turn) const {
-    return (static_cast<int>(turn) & kNever & last_) == last_;
-  }
+  __device__ __forceinline__ bool are_due(i64 turn) const { return (static_cast<int>(turn) & kNever & last_) == last_; }
   // Adds the registers' sums to the totals, after a turn after which they are due.
   template <class Registers>
   __device__ __forceinline__ void keep(i64 turn, Registers& sums) const {
