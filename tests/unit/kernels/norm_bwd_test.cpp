@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ops `rmsnorm_bwd` and `layernorm_bwd`: norm_gradient.cuh, ragged_rows.cuh, column_sums.cuh of kernels/device/row.
+// The ops `rmsnorm_bwd` and `layernorm_bwd`: norm_gradient.cuh, ragged_rows.cuh and gradient_sums.cuh of
+// kernels/device/row.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -50,17 +51,23 @@ TEST_P(NormBackward, is_right_with_rows_in_groups_of_threads) {
 
 TEST_P(NormBackward, is_right_with_more_rows_than_a_ring_has) { expect_right(op(), key(301, 64), "rows", 3); }
 
+TEST_P(NormBackward, is_right_with_so_many_rows_that_sums_have_two_levels) {
+  expect_right(op(), key(2100, 256), "rows", 2);
+  expect_right(op(), key(1201, 261), "ragged", 1);
+}
+
 TEST_P(NormBackward, is_right_over_clusters) {
   for (const char* add : {"no", "yes"}) expect_right(op(), key(5, 16384, add), "cluster", 2);
 }
 
 TEST_P(NormBackward, takes_even_widths_by_words_and_odd_ones_by_elements) {
   if (std::get<1>(GetParam()) != std::string("f32")) expect_right(op(), key(19, 250), "rows", 3);
-  for (const int cols : {1, 3, 61, 257}) {
-    // The gradient of a row of one element is 0 but for eps: in f32 its terms cancel with visible loss.
-    if (cols > 1 || std::get<1>(GetParam()) != std::string("f32")) expect_right_base(op(), key(37, cols));
-    if (cols > 1) expect_right_base(op(), key(3, cols, "yes", "strided"));
+  // The gradient of a row of one element, or of two less their mean, is 0 but for eps.
+  for (const int cols : {1, 2, 3, 61, 257}) {
+    expect_right_base(op(), key(64, cols));
+    expect_right_base(op(), key(3, cols, "yes", "strided"));
   }
+  if (std::get<1>(GetParam()) == std::string("f32")) expect_right(op(), key(64, 2), "rows", 1);
 }
 
 TEST_P(NormBackward, is_right_with_rows_that_are_not_whole_vectors) {
@@ -112,7 +119,8 @@ TEST_P(NormBackward, is_right_with_rows_that_wait_for_their_own_warps) {
 }
 
 TEST_P(NormBackward, is_right_by_a_second_kernel_that_starts_early) {
-  expect_first_right(op(), key(37, 256), "rows", "early=1");
+  expect_first_right(op(), key(37, 256), "rows", "static_dims=0,early=1");
+  expect_first_right(op(), key(37, 256), "rows", "static_dims=1,early=1");
   expect_first_right(op(), key(37, 261), "ragged", "early=1");
   expect_first_right(op(), key(5, 16384), "cluster", "early=1");
 }
