@@ -11,6 +11,7 @@
 #include "device/activation_slope.cuh"
 #include "device/dropout.cuh"
 #include "device/elementwise/strips.cuh"
+#include "device/row/gradient_sums.cuh"
 #include "device/row/reference_sums.cuh"
 
 namespace bias_act_dropout_bwd {
@@ -55,10 +56,17 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
 }
 
 template <class Config>
-__global__ void __launch_bounds__(tilewright::row::kColumnSumThreads)
+__global__ void __launch_bounds__(tilewright::row::sum_threads<Config>())
     bias_act_dropout_bwd_sums(float* partials, long long* parts, float* dbias, long long cols) {
   using namespace tilewright;
-  row::column_sums<1>({partials, parts, cols}, {dbias});
+  row::sum_parts<1, 1, row::sum_threads<Config>()>({partials, parts, cols}, {dbias});
+}
+
+template <class Config>
+__global__ void __launch_bounds__(tilewright::row::kWideSumThreads)
+    bias_act_dropout_bwd_sums_wide(float* partials, long long* parts, float* dbias, long long cols) {
+  using namespace tilewright;
+  row::sum_parts<1, 4, row::kWideSumThreads>({partials, parts, cols}, {dbias});
 }
 
 // The reference: a thread per column of 32 rows.

@@ -7,6 +7,7 @@
 #include "device/activation_slope.cuh"
 #include "device/dropout_mask.cuh"
 #include "device/elementwise/ring_strips.cuh"
+#include "device/row/gradient_sums.cuh"
 
 namespace bias_act_dropout_bwd {
 
@@ -72,8 +73,15 @@ __global__ void __launch_bounds__(Config::num_warps * 32, Config::blocks)
 }
 
 template <class Config>
-__global__ void __launch_bounds__(tilewright::row::kColumnSumThreads)
+__global__ void __launch_bounds__(tilewright::row::sum_threads<Config>())
     bias_act_dropout_bwd_ring_sums(float* partials, long long* parts, float* dbias, long long cols) {
   using namespace tilewright;
-  row::column_sums<1>({partials, parts, cols}, {dbias});
+  row::sum_parts<1, 1, row::sum_threads<Config>()>({partials, parts, cols}, {dbias});
+}
+
+template <class Config>
+__global__ void __launch_bounds__(tilewright::row::kWideSumThreads)
+    bias_act_dropout_bwd_ring_sums_wide(float* partials, long long* parts, float* dbias, long long cols) {
+  using namespace tilewright;
+  row::sum_parts<1, 4, row::kWideSumThreads>({partials, parts, cols}, {dbias});
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The second kernel of the norms' gradients: it adds the parts of column_sums.cuh, as exactly as fp32 parts allow.
-// A sum in turns would lose as much as the rest of the gradient: here fp32 adds a few parts in a tree, fp64 the trees.
+// The second kernel of sums over rows: it adds the parts of column_sums.cuh, as exactly as fp32 parts allow. A sum in
+// turns would lose as much as the rest of the gradient: here fp32 adds a few parts in a tree, fp64 the trees.
 //
 // A definition launches one of two entries, by the width: norm_gradient.toml has the launches.
 //
