@@ -15,6 +15,7 @@
 // No shared memory. sm_80 and later.
 
 #include "device/ptx/prefetch.cuh"
+#include "rope/full_heads.cuh"
 #include "rope/rope.cu"
 
 namespace rope {
@@ -140,7 +141,9 @@ __device__ __forceinline__ void streams(const Tensors<typename Config::dtype>& t
   constexpr Load kReadTable = Config::table == 1 ? Load::kEvictLast : Load::kConstant;
   static_assert(kVec * sizeof(T) <= 16, "a vector has at most 16 bytes");
   static_assert(Config::threads_per_token % kLanes == 0, "a token has whole heads at once");
-  const i64 d = Config::d ? Config::d : tensors.d, rot = Config::rot ? Config::rot : tensors.rot;
+  // A head has no more columns than its lanes.
+  const i64 d = Config::d ? Config::d : static_cast<u32>(tensors.d);
+  const i64 rot = Config::rot ? Config::rot : static_cast<u32>(tensors.rot);
   const Piece<Config> piece(static_cast<int>(threadIdx.x % kLanes), d, rot);
   const int first_head = static_cast<int>(threadIdx.x % Config::threads_per_token / kLanes);
   const int hq = static_cast<int>(tensors.hq), heads = hq + static_cast<int>(tensors.hkv);
@@ -205,21 +208,22 @@ __global__ void __launch_bounds__(Config::num_warps * 32, 32 / Config::num_warps
                  const int* position, typename Config::dtype* q_out, typename Config::dtype* k_out, long long q_token,
                  long long q_head, long long k_token, long long k_head, long long q_out_token, long long q_out_head,
                  long long k_out_token, long long k_out_head, long long table_blocks) {
-  rope::streams<Config>({{q, q_token, q_head},
-                         {k, k_token, k_head},
-                         cos,
-                         sin,
-                         position,
-                         nullptr,
-                         nullptr,
-                         {q_out, q_out_token, q_out_head},
-                         {k_out, k_out_token, k_out_head},
-                         0.0f,
-                         tokens,
-                         hq,
-                         hkv,
-                         d,
-                         rot,
-                         positions},
-                        table_blocks);
+  const rope::Tensors<typename Config::dtype> tensors{{q, q_token, q_head},
+                                                      {k, k_token, k_head},
+                                                      cos,
+                                                      sin,
+                                                      position,
+                                                      nullptr,
+                                                      nullptr,
+                                                      {q_out, q_out_token, q_out_head},
+                                                      {k_out, k_out_token, k_out_head},
+                                                      0.0f,
+                                                      tokens,
+                                                      hq,
+                                                      hkv,
+                                                      d,
+                                                      rot,
+                                                      positions};
+  rope::with_full_heads<Config, Config::sides * Config::vec * Config::lanes>(
+      d, rot, [&]<class C>() { rope::streams<C>(tensors, table_blocks); });
 }

@@ -4,6 +4,7 @@
 // Vectors of 8 bytes give a token twice the threads, of which more fit on an SM.
 
 #include "device/elementwise/hints.cuh"
+#include "rope/full_heads.cuh"
 #include "rope/rope.cu"
 
 namespace rope {
@@ -19,7 +20,9 @@ __device__ __forceinline__ void tokens(const Tensors<typename Config::dtype>& te
   constexpr Store kStore = Config::hints != 0 ? Store::kStreaming : Store::kDefault;
   static_assert(kVec * sizeof(T) <= 16, "a vector has at most 16 bytes");
   static_assert(Config::threads_per_token % kLanes == 0, "a token has whole heads at once");
-  const i64 d = Config::d ? Config::d : tensors.d, rot = Config::rot ? Config::rot : tensors.rot;
+  // A head has no more columns than its lanes.
+  const i64 d = Config::d ? Config::d : static_cast<u32>(tensors.d);
+  const i64 rot = Config::rot ? Config::rot : static_cast<u32>(tensors.rot);
   const int heads = static_cast<int>(tensors.hq + tensors.hkv);
   const Place<Config, kVec> place(static_cast<int>(threadIdx.x) % kLanes, rot);
   const int first_head = static_cast<int>(threadIdx.x) % Config::threads_per_token / kLanes;
@@ -86,20 +89,21 @@ __global__ void __launch_bounds__(Config::num_warps * 32, Config::blocks)
                 typename Config::dtype* q_out, typename Config::dtype* k_out, float eps, long long q_token,
                 long long q_head, long long k_token, long long k_head, long long q_out_token, long long q_out_head,
                 long long k_out_token, long long k_out_head) {
-  rope::tokens<Config>({{q, q_token, q_head},
-                        {k, k_token, k_head},
-                        cos,
-                        sin,
-                        position,
-                        wq,
-                        wk,
-                        {q_out, q_out_token, q_out_head},
-                        {k_out, k_out_token, k_out_head},
-                        eps,
-                        tokens,
-                        hq,
-                        hkv,
-                        d,
-                        rot,
-                        positions});
+  const rope::Tensors<typename Config::dtype> tensors{{q, q_token, q_head},
+                                                      {k, k_token, k_head},
+                                                      cos,
+                                                      sin,
+                                                      position,
+                                                      wq,
+                                                      wk,
+                                                      {q_out, q_out_token, q_out_head},
+                                                      {k_out, k_out_token, k_out_head},
+                                                      eps,
+                                                      tokens,
+                                                      hq,
+                                                      hkv,
+                                                      d,
+                                                      rot,
+                                                      positions};
+  rope::with_full_heads<Config, 2 * Config::vec * Config::lanes>(d, rot, [&]<class C>() { rope::tokens<C>(tensors); });
 }
