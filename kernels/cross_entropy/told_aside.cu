@@ -10,7 +10,7 @@
 // A cluster has one row; rows of other clusters arrive meanwhile. Blocks have any number of warps, so that nearly all
 // threads have all their vectors. A warp's work beside its vectors is small:
 //
-//   exchange   the maximum and the sum go to all blocks, the rest, for the loss, to block 0 alone
+//   exchange   the maximum and the sum go to all blocks, the loss's other terms to block 0 alone
 //   target     the thread that holds its column writes that gradient again, after its vectors
 //
 // sm_90 and later.
@@ -31,12 +31,12 @@ class OneTalk {
   struct alignas(8) Exponentials {
     float max, sum;
   };
-  struct alignas(8) Rest {
+  struct alignas(8) LossTerms {
     float total, target;
   };
   struct Storage {
     alignas(16) Exponentials exponentials[kAll];
-    Rest rest[kAll];  // of the row, in block 0
+    LossTerms loss_terms[kAll];  // in block 0
     u64 arrived;
   };
   static_assert(kCluster <= kWarpSize, "a lane tells a block");
@@ -46,7 +46,7 @@ class OneTalk {
   // All threads call. Work before send() hides the wait for the other blocks.
   __device__ __forceinline__ void prepare() {
     if (threadIdx.x == 0) {
-      const auto expected = sizeof(storage_.exponentials) + (rank_ == 0 ? sizeof(storage_.rest) : 0);
+      const auto expected = sizeof(storage_.exponentials) + (rank_ == 0 ? sizeof(storage_.loss_terms) : 0);
       ptx::mbarrier_init(&storage_.arrived, 1);
       ptx::fence_mbarrier_init();
       ptx::mbarrier_arrive_expect_tx(&storage_.arrived, static_cast<u32>(expected));
@@ -55,14 +55,14 @@ class OneTalk {
     ptx::cluster_arrive_relaxed();
   }
 
-  // All threads call with the warp's partial. The rest goes first: it waits for the target's logit, which another block
-  // may overwrite once it has all exponentials.
+  // All threads call with the warp's partial. The loss's terms go first: they wait for the target's logit, which
+  // another block may overwrite once it has all exponentials.
   __device__ __forceinline__ void send(const Partial& mine) {
     ptx::cluster_wait();
     const u32 lane = threadIdx.x % kWarpSize, warp = rank_ * kWarps + threadIdx.x / kWarpSize;
     if (lane == 0) {
-      const Rest rest{mine.total, mine.target};
-      tell(&storage_.rest[warp], __builtin_bit_cast(u64, rest), 0);
+      const LossTerms loss_terms{mine.total, mine.target};
+      tell(&storage_.loss_terms[warp], __builtin_bit_cast(u64, loss_terms), 0);
     }
     if (lane < kCluster) {
       const Exponentials exponentials{mine.max, mine.sum};
@@ -86,8 +86,8 @@ class OneTalk {
     Partial whole{max, reduce_lanes<kWarpSize>(sum, Sum{}), 0.0f, 0.0f};
     if (rank_ == 0 && threadIdx.x < kWarpSize) {
       for_slots([&](int, int slot) {
-        whole.total += storage_.rest[slot].total;
-        whole.target += storage_.rest[slot].target;
+        whole.total += storage_.loss_terms[slot].total;
+        whole.target += storage_.loss_terms[slot].target;
       });
       whole.total = reduce_lanes<kWarpSize>(whole.total, Sum{});
       whole.target = reduce_lanes<kWarpSize>(whole.target, Sum{});
@@ -318,15 +318,16 @@ class ToldAside {
     if (places_.has_edge()) write_one(edge_, places_.edge_column());
   }
 
-  // Writes `factor` times the exponentials that `exponentials_of(elements, values)` gives, less `rest`.
+  // Writes `factor` times the exponentials that `exponentials_of(elements, values)` gives, less `smoothing`, each
+  // column's share of it.
   template <class ExponentialsOf>
-  __device__ __forceinline__ void write_vectors(T* to, float factor, float rest,
+  __device__ __forceinline__ void write_vectors(T* to, float factor, float smoothing,
                                                 const ExponentialsOf& exponentials_of) {
     for_vectors<2>([&](int chunk, const Elements& elements, bool is_there) {
       float values[kVec];
       exponentials_of(elements, values);
 #pragma unroll
-      for (int k = 0; k < kVec; ++k) values[k] = fmaf(values[k], factor, -rest);
+      for (int k = 0; k < kVec; ++k) values[k] = fmaf(values[k], factor, -smoothing);
       if (is_there) store_vector(to + chunk * kThreads * kVec, from_float<T>(values));
       return false;
     });
