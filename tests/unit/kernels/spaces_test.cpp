@@ -139,15 +139,11 @@ class Spaces : public ::testing::TestWithParam<std::string> {
   const OpDefinition& definition_ = catalogue_.find(GetParam());
 };
 
-// Ragged rows of f32 fit all skeletons at odd widths; with fewer columns a vector there are more configs.
-/// The bound of a problem's configs. Spaces above 200 (280 of f32) are to shrink when their winners are timed again,
-/// which a narrower space asks for: what `early` and `apart` of the norms' gradients gain is known for few shapes, and
-/// `staged` has not yet replaced configs of `wgmma` that add a residual.
+/// The bound of a problem's configs. Ragged rows of f32 fit all skeletons at odd widths; with fewer columns a vector there
+/// are more configs.
 std::size_t most_configs(const Problem& problem) {
-  const bool is_f32 = problem.spec.dtype == DType::f32;
   if (problem.spec.op.ends_with("norm_bwd")) return 150;
-  if (problem.spec.op == "gemm" || problem.spec.op == "gemm_dropout") return is_f32 ? 280 : 240;
-  return is_f32 ? 280 : 200;
+  return problem.spec.dtype == DType::f32 ? 280 : 200;
 }
 
 TEST_P(Spaces, have_a_config_and_few_for_every_problem_of_the_ops_own_grid) {
