@@ -88,6 +88,15 @@ TEST_P(GemmNorm, stages_residuals_whose_rows_a_tensor_map_describes) {
   EXPECT_EQ(count(key("bf16", "no", 8192, 2044, 4096), hopper, "staged"), 0);
 }
 
+TEST_P(GemmNorm, has_skinny_for_few_rows_where_no_split_of_k_fills_a_wave) {
+  const DeviceFacts hopper = facts_of_an_h200();
+  for (const int m : {8, 43, 64}) {
+    for (const int n : {2138, 5000, 8704, 16896}) {
+      EXPECT_GE(count(key("bf16", "no", m, n, 2560), hopper, "skinny"), 2) << m << ", " << n;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Ops, GemmNorm, ::testing::Values("gemm_add_rmsnorm", "gemm_add_layernorm"),
                          [](const auto& op) { return std::string(op.param); });
 

@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdint>
+#include <set>
+#include <tuple>
 
 #include "tests/unit/kernels/elementwise.hpp"
 #include "tests/unit/kernels/op_values.hpp"
@@ -60,6 +63,23 @@ TEST_P(Rope, may_write_over_the_heads_that_it_reads) {
 
 INSTANTIATE_TEST_SUITE_P(Dtypes, Rope, ::testing::ValuesIn(kDtypes),
                          [](const auto& dtype) { return std::string(dtype.param); });
+
+TEST(RopeSpace, has_dims_at_run_time_for_heads_of_all_sizes_and_constants_for_those_that_leave_lanes_idle) {
+  for (const auto& [d, rot, constants] : {std::tuple{128, 128, false}, {232, 232, true}, {232, 96, true}}) {
+    const Problem problem =
+        rope().problem(fmt::format("rope[dtype=bf16,style=halved,norm=no]{{tokens=64,hq=32,hkv=8,d={},rot={},"
+                                   "positions=16}}",
+                                   d, rot));
+    for (const char* implementation : {"tokens", "streams"}) {
+      std::set<std::int64_t> found;
+      for (const Config& config : rope().sample(problem, implementation, 1000)) {
+        found.insert(config.value_or("static_dims", -1));
+      }
+      EXPECT_EQ(found, constants ? std::set<std::int64_t>({0, 1}) : std::set<std::int64_t>({0}))
+          << implementation << ", " << d << ", " << rot;
+    }
+  }
+}
 
 TEST(RopeReference, turns_pairs_by_the_angle_of_their_position) {
   const OpValues op(rope(), "rope[dtype=f32,style=interleaved,norm=no]{tokens=2,hq=1,hkv=1,d=4,rot=2,positions=3}");
