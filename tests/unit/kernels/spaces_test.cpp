@@ -139,8 +139,8 @@ class Spaces : public ::testing::TestWithParam<std::string> {
   const OpDefinition& definition_ = catalogue_.find(GetParam());
 };
 
-/// The bound of a problem's configs. Ragged rows of f32 fit all skeletons at odd widths; with fewer columns a vector there
-/// are more configs.
+/// The bound of a problem's configs. Ragged rows of f32 fit all skeletons at odd widths; with fewer columns a vector
+/// there are more configs.
 std::size_t most_configs(const Problem& problem) {
   if (problem.spec.op.ends_with("norm_bwd")) return 150;
   return problem.spec.dtype == DType::f32 ? 280 : 200;
