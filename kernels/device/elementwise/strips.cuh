@@ -13,8 +13,8 @@
 //               t0 t1 t2 … | t0 t1 t2 … | …        a thread takes one vector of each of `unroll` rows, gridDim.y blocks
 //   rows ↓      t0 t1 t2 … | t0 t1 t2 … | …        apart, then advances below them, and sums its columns
 //
-// row/gradient_sums.cuh adds the blocks' sums of a column. The result may be an input: a thread writes only elements that
-// it alone reads. Shared memory: one float per element of the block's rows. sm_80 and later.
+// row/gradient_sums.cuh adds the blocks' sums of a column. The result may be an input: a thread writes only elements
+// that it alone reads. Shared memory: one float per element of the block's rows. sm_80 and later.
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
