@@ -18,8 +18,8 @@
 //   Config      num_warps, threads_per_row, vec (16 bytes), stages, blocks; static_dims with cols
 //
 // row/gradient_sums.cuh adds the blocks' sums of a column. The result may be an input: a thread writes only elements
-// that it alone reads, after it has read them. Shared memory: the ring, later one float per element of the block's
-// rows. sm_80 and later.
+// that it alone reads, after it has read them. Shared memory: the ring, later one float per element of the block's rows.
+// sm_80 and later.
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
@@ -44,8 +44,7 @@ __device__ __forceinline__ void ring_strips(const Op& op, const row::ColumnParti
   const i64 column = (i64{blockIdx.x} * kAcross + across) * kVec;
   if (threadIdx.x == 0 && blockIdx.x == 0 && blockIdx.y == 0) *partials.parts = gridDim.y;
 
-  // Sums of as many rows as the ring has, and the sums of these: fewer terms in turns round off less.
-  float sums[kVec] = {}, recent[kVec] = {};
+  float sums[kVec] = {};
   if (column < width) {
     const i64 step = i64{gridDim.y} * kDown, begin = i64{blockIdx.y} * kDown + down;
     auto* const ring = shared_storage<Packed<T, kVec>>() + threadIdx.x;
@@ -80,18 +79,14 @@ __device__ __forceinline__ void ring_strips(const Op& op, const row::ColumnParti
 #pragma unroll
       for (int input = 0; input < Op::kInputs; ++input) taken[input] = *slot_of(stage, input);
       fetch(stage);
+      if (++stage == kStages) stage = 0;
 
       float in[Op::kInputs][kVec], out[kVec];
 #pragma unroll
       for (int input = 0; input < Op::kInputs; ++input) to_float(taken[input], in[input]);
       op.results(in, along, r, column, out);
 #pragma unroll
-      for (int j = 0; j < kVec; ++j) recent[j] += out[j];
-      if (++stage == kStages) {
-        stage = 0;
-#pragma unroll
-        for (int j = 0; j < kVec; ++j) sums[j] += recent[j], recent[j] = 0.0f;
-      }
+      for (int j = 0; j < kVec; ++j) sums[j] += out[j];
       ptx::store_whole(reinterpret_cast<Word<16>*>(to), pack(from_float<T>(out)).words[0]);
       to += step * op.tensors.outputs[0].pitch;
     }
@@ -103,15 +98,15 @@ __device__ __forceinline__ void ring_strips(const Op& op, const row::ColumnParti
   auto* const slots = shared_storage<float>();
   __syncthreads();
 #pragma unroll
-  for (int j = 0; j < kVec; ++j) slots[(down * kVec + j) * kAcross + across] = sums[j] + recent[j];
+  for (int j = 0; j < kVec; ++j) slots[(down * kVec + j) * kAcross + across] = sums[j];
   __syncthreads();
   for (int c = static_cast<int>(threadIdx.x); c < kAcross * kVec; c += kThreads) {
     const i64 its_column = i64{blockIdx.x} * kAcross * kVec + c;
     if (its_column >= width) continue;
-    double sum = 0.0;
+    float sum = 0.0f;
 #pragma unroll 4
-    for (int d = 0; d < kDown; ++d) sum += double{slots[(d * kVec + c % kVec) * kAcross + c / kVec]};
-    partials.row(0, blockIdx.y, gridDim.y)[its_column] = static_cast<float>(sum);
+    for (int d = 0; d < kDown; ++d) sum += slots[(d * kVec + c % kVec) * kAcross + c / kVec];
+    partials.row(0, blockIdx.y, gridDim.y)[its_column] = sum;
   }
 }
 

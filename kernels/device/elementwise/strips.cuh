@@ -68,8 +68,7 @@ __device__ __forceinline__ void strips(const Op& op, const row::ColumnPartials& 
           }
         }
 
-        // Store the results and add them up, and these to the sums: fewer terms in turns round off less.
-        float recent[kVec] = {};
+        // Store the results and add them to the sums.
 #pragma unroll
         for (int u = 0; u < kUnroll; ++u) {
           const i64 r = first + u * step;
@@ -79,11 +78,9 @@ __device__ __forceinline__ void strips(const Op& op, const row::ColumnPartials& 
           for (int input = 0; input < Op::kInputs; ++input) to_float(loaded[u][input], in[input]);
           op.template results<kVec>(in, along, r, column, out);
 #pragma unroll
-          for (int j = 0; j < kVec; ++j) recent[j] += out[j];
+          for (int j = 0; j < kVec; ++j) sums[j] += out[j];
           store_strip(op.tensors.outputs[0].row(r) + column, from_float<T>(out));
         }
-#pragma unroll
-        for (int j = 0; j < kVec; ++j) sums[j] += recent[j];
       }
     }
 
@@ -94,10 +91,10 @@ __device__ __forceinline__ void strips(const Op& op, const row::ColumnPartials& 
     for (int c = static_cast<int>(threadIdx.x); c < kAcross * kVec; c += Config::num_warps * kWarpSize) {
       const i64 its_column = strip * kAcross * kVec + c;
       if (its_column >= width) continue;
-      double sum = 0.0;
+      float sum = 0.0f;
 #pragma unroll 4
-      for (int d = 0; d < kDown; ++d) sum += double{slots[(d * kVec + c % kVec) * kAcross + c / kVec]};
-      partials.row(0, blockIdx.y, gridDim.y)[its_column] = static_cast<float>(sum);
+      for (int d = 0; d < kDown; ++d) sum += slots[(d * kVec + c % kVec) * kAcross + c / kVec];
+      partials.row(0, blockIdx.y, gridDim.y)[its_column] = sum;
     }
     __syncthreads();
   }
