@@ -18,8 +18,8 @@
 //   Config      num_warps, threads_per_row, vec (16 bytes), stages, blocks; static_dims with cols
 //
 // row/gradient_sums.cuh adds the blocks' sums of a column. The result may be an input: a thread writes only elements
-// that it alone reads, after it has read them. Shared memory: the ring, later one float per element of the block's rows.
-// sm_80 and later.
+// that it alone reads, after it has read them. Shared memory: the ring, later one float per element of the block's
+// rows. sm_80 and later.
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
