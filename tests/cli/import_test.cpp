@@ -207,7 +207,8 @@ TEST_F(ImportVerb, ships_no_share_above_102_percent_and_ceilings_that_hold) {
       if (row["bound"] != "memory" || row["share_of_memory_ceiling"].is_null()) continue;
       ++placed;
       const double of_copies = row["share_of_memory_ceiling"];
-      EXPECT_LT(of_copies, 1.07) << row["shape_key"];
+      // Copies of few bytes end before they are at their rate: kernels with more bytes under way outrun them.
+      EXPECT_LT(of_copies, row["bytes"] < 16'000'000 ? 1.1 : 1.07) << row["shape_key"];
       if (of_copies > 1.02) ++outrun;
     }
   }
