@@ -20,7 +20,7 @@ __device__ __forceinline__ void tokens(const Tensors<typename Config::dtype>& te
   constexpr Store kStore = Config::hints != 0 ? Store::kStreaming : Store::kDefault;
   static_assert(kVec * sizeof(T) <= 16, "a vector has at most 16 bytes");
   static_assert(Config::threads_per_token % kLanes == 0, "a token has whole heads at once");
-  // A head has no more columns than its lanes.
+  // A head has no more columns than its lanes' vectors.
   const i64 d = Config::d ? Config::d : static_cast<u32>(tensors.d);
   const i64 rot = Config::rot ? Config::rot : static_cast<u32>(tensors.rot);
   const int heads = static_cast<int>(tensors.hq + tensors.hkv);

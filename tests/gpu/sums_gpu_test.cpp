@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums over rows (kernels/device/row/column_sums.cuh and embedding_bwd) on a GPU: right, and with the same bits at each
-// launch.
+// Sums over rows (kernels/device/row/gradient_sums.cuh and embedding_bwd) on a GPU: right, and with the same bits at
+// each launch.
 #include <gtest/gtest.h>
 
 #include <cstddef>

@@ -54,7 +54,8 @@ struct NormGradient {
   enum : bool { kWide = sizeof(Element) == 4 };
   // Rows of so few elements have a dx of 0, but for eps: all else would be what the rounding leaves.
   enum : int { kOnlyByEps = kIsCentred ? 2 : 1 };
-  // Sums over rows whose terms have so many bits that they are worth two levels of sums: a narrow dy adds up exactly.
+  // Sums over rows whose terms have so many bits that they are worth two levels of sums: a narrow dy adds up
+  // nearly exactly.
   enum : int { kLongSums = kWide ? kSums : 1 };
   using Scale = NormGradientScale<kWide>;
 

@@ -3,8 +3,8 @@
 
 // Row ops with a weight per column whose results need all inputs and a few sums over the row, and which also sum over
 // all rows, per column, as gradients do. A group of threads of a block or a cluster takes a row at a time and keeps its
-// columns: sums over rows stay in registers and leave the block once (column_sums.cuh adds them). Rows travel to shared
-// memory while others are computed. A thread copies what it alone reads: no barrier.
+// columns: sums over rows stay in registers and leave the block once; gradient_sums.cuh adds them. Rows travel to
+// shared memory while others are computed. A thread copies what it alone reads: no barrier.
 //
 //   stage 0   input 0: v0 v1 v2 …   input 1: v0 v1 v2 …        a ring of `stages` rows; vi is thread i's vector
 //   stage 1   input 0: v0 v1 v2 …   input 1: v0 v1 v2 …
@@ -247,7 +247,7 @@ __device__ __forceinline__ void store_by_warps(const float (&sums)[kSums][kChunk
   }
 }
 
-// Shared memory of the blocks of an SM that leaves room for the second kernel's: norm_gradient.toml has the same.
+// Shared memory of the blocks of an SM that leaves what the device keeps for each: norm_gradient.toml has the same.
 inline constexpr int kTotalsRoom = 229376;
 
 // Sums over rows in two levels: after each 8, 16, … turns, about the root of their number, the registers' sums go to a
