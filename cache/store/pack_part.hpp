@@ -35,6 +35,8 @@ struct FoldChanges {
   /// Problems whose winners in the pack differ from those that the cache would have, and the pack that brought these;
   /// empty: chosen in the cache.
   std::map<std::string, std::string> kept;
+  /// Specs whose model in the pack is another than the cache would have.
+  std::set<std::string> kept_models;
 };
 
 }  // namespace tilewright

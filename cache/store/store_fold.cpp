@@ -523,6 +523,10 @@ FoldChanges read_changes(Database& database) {
   }
   Query kept = database.query(kKeptWinners);
   while (kept.next()) changes.kept.emplace(key_of(kept), kept.text(4));
+  Query models = database.query(
+      "SELECT s.text FROM temp.model_contest c JOIN main.loss_models o ON o.spec = c.spec AND o.device = c.device "
+      "AND o.mode = c.mode AND o.binary <> c.binary JOIN main.specs s ON s.id = c.spec WHERE c.state = 'kept'");
+  while (models.next()) changes.kept_models.insert(models.text(0));
   return changes;
 }
 

@@ -123,6 +123,19 @@ std::string some_of(const std::vector<std::string>& texts) {
   return named == texts.size() ? text : fmt::format("{} and {} more", text, texts.size() - named);
 }
 
+/// The keys of what older packs keep, and these packs.
+struct KeptByOlder {
+  std::vector<std::string> keys;
+  std::set<std::string> packs;
+
+  explicit KeptByOlder(const std::map<std::string, std::string>& kept) {
+    for (const auto& [key, pack] : kept) {
+      keys.push_back(key);
+      packs.insert(pack);
+    }
+  }
+};
+
 std::vector<std::string> notes_of(const WrittenPacks& written, const fs::path& folder) {
   std::vector<std::string> notes;
   notes.push_back(written.packs.empty()
@@ -135,17 +148,18 @@ std::vector<std::string> notes_of(const WrittenPacks& written, const fs::path& f
     notes.push_back(fmt::format("The new packs have all rows of {}, which can be removed: {}.",
                                 counted(names.size(), "older pack"), fmt::join(names, ", ")));
   }
-  if (!written.kept.empty()) {
-    std::vector<std::string> problems;
-    std::set<std::string> packs;
-    for (const auto& [problem, pack] : written.kept) {
-      problems.push_back(problem);
-      packs.insert(pack);
-    }
+  if (const KeptByOlder kept(written.kept); !kept.keys.empty()) {
     notes.push_back(fmt::format(
         "Older packs have as good or better evidence for other winners of {}, which an import keeps: {}. These packs "
         "are {}. For this cache's winners, remove these packs and export again, if this cache has all else in them.",
-        counted(problems.size(), "problem"), some_of(problems), fmt::join(packs, ", ")));
+        counted(kept.keys.size(), "problem"), some_of(kept.keys), fmt::join(kept.packs, ", ")));
+  }
+  if (const KeptByOlder kept(written.kept_models); !kept.keys.empty()) {
+    notes.push_back(
+        fmt::format("Older packs have models of more shapes for {}, which an import keeps: {}. These packs are {}. For "
+                    "this cache's "
+                    "models, remove these packs and export again.",
+                    counted(kept.keys.size(), "spec"), some_of(kept.keys), fmt::join(kept.packs, ", ")));
   }
   return notes;
 }

@@ -54,6 +54,7 @@ class PackWriter {
     std::erase_if(problems, [&](const PackPart::Member& each) { return !changes.problems.contains(each.key); });
     const bool lacks = of_problems ? !problems.empty() : changes.has_rows;
     done_.kept = std::move(changes.kept);
+    for (const std::string& spec : changes.kept_models) done_.kept_models.emplace(spec, older_pack(whole.name));
     if (!lacks) {
       done_.knew_some = !is_empty(counts);
       return;
@@ -89,6 +90,15 @@ class PackWriter {
   }
 
   [[nodiscard]] fs::path columns() const { return work_.path() / "columns"; }
+
+  /// The file name of the folder's last pack of a part.
+  [[nodiscard]] std::string older_pack(const std::string& part) const {
+    std::string name;
+    for (const fs::path& file : known_.files()) {
+      if (part_in_name(file) == part) name = file.filename().string();
+    }
+    return name;
+  }
 
   /// Writes a part as columns().
   Store::Counts take(const PackPart& part) {
@@ -184,6 +194,7 @@ WrittenPacks write_packs(const Store& from, const fs::path& folder, const Winner
     }
     done.knew_some = done.knew_some || part.knew_some;
     done.kept.merge(part.kept);
+    done.kept_models.merge(part.kept_models);
   }
   done.superseded = superseded_by(done.packs, known.files());
   return done;

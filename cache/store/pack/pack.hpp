@@ -36,6 +36,9 @@ struct WrittenPacks {
   /// Problems whose winners in the folder's packs have the better evidence, and stay when all are folded; by key, with
   /// the file name of the pack.
   std::map<std::string, std::string> kept{};
+  /// Specs whose models in the folder's packs know more shapes, and stay when all are folded; with the file name of
+  /// such a pack.
+  std::map<std::string, std::string> kept_models{};
   /// Older packs of the folder whose rows the new ones have.
   std::vector<std::filesystem::path> superseded{};
 };

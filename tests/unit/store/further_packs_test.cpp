@@ -346,6 +346,14 @@ TEST_F(FurtherPacks, have_models_and_ceilings_that_are_new) {
   further = write();
   EXPECT_THAT(further.packs, IsEmpty());
   EXPECT_THAT(further.kept, IsEmpty()) << "of problems";
+  EXPECT_THAT(further.kept_models, ElementsAre(Pair(key.problem.spec.text(), StartsWith("softmax-models-"))));
+  for (const fs::path& file : files()) {
+    if (file.filename().string().starts_with("softmax-models-")) fs::remove(file);
+  }
+  further = write();
+  EXPECT_THAT(further.packs, SizeIs(1));
+  EXPECT_THAT(further.kept_models, IsEmpty());
+  EXPECT_TRUE(brings_the_cache());
 }
 
 TEST_F(FurtherPacks, are_compared_with_a_cache_that_stays_as_it_was) {
