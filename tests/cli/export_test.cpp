@@ -217,6 +217,16 @@ TEST_F(ExportVerb, writes_no_header_of_winners_without_binaries) {
   EXPECT_FALSE(fs::exists(folder / "winners.hpp"));
 }
 
+TEST_F(ExportVerb, writes_no_header_of_the_emulators_winners) {
+  const std::string emulated = (folder / "emulated.db").string();
+  const Outcome swept = run({"sweep", "add", "n=64", "--device", "cpu", "--max-configs", "1", "--cache", emulated});
+  ASSERT_EQ(swept.code, 0) << swept.err;
+  const Outcome outcome = run({"export", "--header", (folder / "winners.hpp").string(), "--cache", emulated});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_TRUE(contains(outcome.err, "these winners are the emulator's; sweep on a GPU first")) << outcome.err;
+  EXPECT_FALSE(fs::exists(folder / "winners.hpp"));
+}
+
 TEST_F(ExportVerb, names_what_is_missing) {
   const Outcome outcome = run_here({"export"});
   EXPECT_EQ(outcome.code, 2);

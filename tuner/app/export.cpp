@@ -155,11 +155,10 @@ std::vector<std::string> notes_of(const WrittenPacks& written, const fs::path& f
         counted(kept.keys.size(), "problem"), some_of(kept.keys), fmt::join(kept.packs, ", ")));
   }
   if (const KeptByOlder kept(written.kept_models); !kept.keys.empty()) {
-    notes.push_back(
-        fmt::format("Older packs have models of more shapes for {}, which an import keeps: {}. These packs are {}. For "
-                    "this cache's "
-                    "models, remove these packs and export again.",
-                    counted(kept.keys.size(), "spec"), some_of(kept.keys), fmt::join(kept.packs, ", ")));
+    notes.push_back(fmt::format(
+        "Older packs have models of more shapes for {}, which an import keeps: {}. These packs are {}. For the models "
+        "of this cache, remove these packs and export again.",
+        counted(kept.keys.size(), "spec"), some_of(kept.keys), fmt::join(kept.packs, ", ")));
   }
   return notes;
 }
