@@ -42,8 +42,8 @@ class RaggedRows {
   };
   using RowSums = Sums<Op::kValues>;
   using Partial = typename RowSums::Partial;
-  using Talk =
-      RowTalk<RowSums, Config::num_warps, (kWarpsPerRow == 1 ? Config::num_warps : static_cast<int>(kRows)), kCluster>;
+  using Talk = RowTalk<RowSums, Config::num_warps, (kWarpsPerRow == 1 ? Config::num_warps : static_cast<int>(kRows)),
+                       kLanes, kCluster>;
   using RowSpan = Span<kVec, true, int>;
   using Edges = T[Op::kInputs];
   using Held = Packed<T, kVec>[Op::kInputs][kChunks];
@@ -187,7 +187,7 @@ class RaggedRows {
     to_float(weights_[chunk], weights);
   }
 
-  // The warp's sums of its row.
+  // The thread's sums of its row.
   __device__ __forceinline__ Partial sums_of(const Held& held, const float (&edges)[Op::kInputs], float shift) {
     if constexpr (sizeof(T) == 2) keep_narrow(weights_);
     Partial mine{};
@@ -205,7 +205,7 @@ class RaggedRows {
       }
     }
     op_.add(edges, edge_weight_, shift, mine.values);
-    return RowSums::template over_lanes<kLanes>(mine);
+    return mine;
   }
 
   template <class Scale>

@@ -83,19 +83,30 @@ struct Sums {
     }
     return all;
   }
-  // Adds kSlots partials in shared memory, a power of two.
+  // Leaves the sums over a warp in shared memory. A value's first lane has its sum.
+  __device__ static __forceinline__ void leave(const Partial& partial, Partial* slot) {
+    const float mine = sums_by_lanes<kWarpSize>(partial.values);
+    const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
+    if (lane % kOfValue == 0) slot->values[lane / kOfValue] = mine;
+  }
+  // Adds kSlots partials in shared memory, a power of two. A lane adds one value's.
   template <int kSlots>
   __device__ static __forceinline__ Partial over_slots(const Partial* slots) {
-    constexpr int kLanes = kSlots < kWarpSize ? kSlots : kWarpSize;
-    const Partial* const own = slots + threadIdx.x % kLanes;
-    Partial mine = *own;
+    constexpr int kLanes = kSlots < kOfValue ? kSlots : kOfValue;
+    const int lane = static_cast<int>(threadIdx.x) % kWarpSize;
+    const float* const own = slots[lane % kLanes].values + lane / kOfValue;
+    float mine = *own;
 #pragma unroll
-    for (int more = kLanes; more < kSlots; more += kLanes) {
+    for (int more = kLanes; more < kSlots; more += kLanes) mine += own[more * kCount];
+    mine = reduce_lanes<kLanes>(mine, Sum{});
+    Partial all;
 #pragma unroll
-      for (int i = 0; i < kCount; ++i) mine.values[i] += own[more].values[i];
-    }
-    return over_lanes<kLanes>(mine);
+    for (int i = 0; i < kCount; ++i) all.values[i] = __shfl_sync(kFullMask, mine, i * kOfValue);
+    return all;
   }
+
+ private:
+  enum : int { kOfValue = kWarpSize / kCount };  // lanes
 };
 
 // The exchange of sums between the warps of a row, send before receive, for kGroups rows side by side in a block. In a
@@ -107,7 +118,9 @@ struct Sums {
 // suffice.
 //
 // kApart: the warps of a row wait for each other alone, so that one row's exchange hides behind other rows' elements.
-template <class RowSums, int kWarps, int kGroups, int kCluster, bool kApart = false>
+//
+// kLanes: the lanes of a warp that share a row.
+template <class RowSums, int kWarps, int kGroups, int kLanes, int kCluster, bool kApart = false>
 class RowTalk {
  public:
   using Partial = typename RowSums::Partial;
@@ -129,11 +142,12 @@ class RowTalk {
     }
   }
 
-  // All threads call; `mine` is the warp's partial.
-  __device__ __forceinline__ void send(const Partial& mine, i64 row) {
+  // All threads call; `own` is the thread's partial.
+  __device__ __forceinline__ void send(const Partial& own, i64 row) {
     const int slot = static_cast<int>(row % kRing);
     const int warp = static_cast<int>(threadIdx.x) / kWarpSize, lane = static_cast<int>(threadIdx.x) % kWarpSize;
     if constexpr (kCluster > 1) {
+      const Partial mine = RowSums::template over_lanes<kWarpSize>(own);
       if (!met_) ptx::cluster_wait();
       met_ = true;
       if (threadIdx.x == 0) {
@@ -147,14 +161,14 @@ class RowTalk {
         }
       }
     } else if constexpr (kOfRow > 1) {
-      if (lane == 0) storage_.partials[slot][warp] = mine;
+      RowSums::leave(own, &storage_.partials[slot][warp]);
       if constexpr (kApart) {
         ptx::barrier_sync(1 + static_cast<u32>(warp) / kOfRow, kOfRow * kWarpSize);
       } else {
         __syncthreads();
       }
     } else {
-      own_ = mine;
+      own_ = RowSums::template over_lanes<kLanes>(own);
     }
   }
 
@@ -337,7 +351,7 @@ class RingRows {
   using RowSums = Sums<kValues>;
   using Partial = typename RowSums::Partial;
   using Talk = RowTalk<RowSums, Config::num_warps, (kWarpsPerRow == 1 ? Config::num_warps : static_cast<int>(kRows)),
-                       kCluster, Config::apart != 0>;
+                       kLanes, kCluster, Config::apart != 0>;
   enum : int {
     kTalkBytes = static_cast<int>(sizeof(typename Talk::Storage)),
     kShiftBytes = Op::kCentred ? kStages * kBatch * kGroups * kVec * static_cast<int>(sizeof(T)) : 0,
@@ -515,7 +529,7 @@ class RingRows {
     return values[0] * (1.0f / kCount);
   }
 
-  // The warp's sums of its rows.
+  // The thread's sums of its rows.
   __device__ __forceinline__ Partial sums_of(const Held& held, const float (&shifts)[kBatch]) {
     narrow_weights();
     Partial mine{};
@@ -539,7 +553,7 @@ class RingRows {
 #pragma unroll
       for (int i = 0; i < Op::kValues; ++i) mine.values[b * Op::kValues + i] = values[i];
     }
-    return RowSums::template over_lanes<kLanes>(mine);
+    return mine;
   }
   __device__ static __forceinline__ void elements_of(const Packed<T, kVec> (&held)[Op::kInputs][kChunks], int chunk,
                                                      float (&in)[Op::kInputs][kVec]) {
@@ -591,10 +605,11 @@ class RingRows {
       float shifts[kBatch];
       take(first, stage, held);
       take_shifts(first, stage, shifts);
-      const Partial warp = sums_of(held, shifts);
+      const Partial own = sums_of(held, shifts);
+      if constexpr (Op::kCentred) __syncwarp();  // all lanes have read the shift
       fetch(first + kStages * kBatch * step_, stage);
       if (++stage == kStages) stage = 0;
-      talk_.send(warp, turn);
+      talk_.send(own, turn);
       write(first, held, talk_.receive(turn), shifts);
       if (kHasTotals && totals_.are_due(turn)) totals_.keep(turn, sums_);
     }
