@@ -50,7 +50,7 @@ class RaggedRows {
   enum : int { kHeader = round_up<int>(static_cast<int>(sizeof(typename Talk::Storage)), 128) };
   enum : int { kRing = kStages * Op::kInputs * kChunks * kThreads * 16 };
   using Totals = LongSums<Op::kLongSums, kChunks, kVec, kThreads>;
-  enum : bool { kHasTotals = kCluster == 1 || Config::blocks * (kHeader + kRing + Totals::kBytes) <= kTotalsRoom };
+  enum : bool { kHasTotals = totals_fit(Config::blocks, kHeader, kRing, Totals::kBytes) };
   static_assert(kVec * sizeof(T) == 16, "asynchronous copies move whole vectors of 16 bytes");
   static_assert(kThreads % kRows == 0 && RowSpan::kMaxEdges <= kThreadsPerRow, "a thread has one edge");
   static_assert(kCluster == 1 || kRows == 1, "a cluster has one row at a time");
@@ -67,7 +67,7 @@ class RaggedRows {
         parts_(gridDim.x / u32{kCluster}),
         begin_(part_ * kRows + static_cast<int>(threadIdx.x) / kThreadsPerRow),
         step_(parts_ * kRows),
-        totals_(shared_storage<u8>() + kHeader + kRing, kHasTotals ? ceil_div<i64>(rows, step_) : 0) {
+        totals_(shared_storage<u8>() + kHeader + kRing, kHasTotals ? rows : 0, step_) {
     const int rank = kCluster > 1 ? static_cast<int>(ptx::cluster_rank()) : 0;
     const RowSpan span(op.tensors.outputs[0].row(begin_), width_);
 #pragma unroll

@@ -261,23 +261,27 @@ __device__ __forceinline__ void store_by_warps(const float (&sums)[kSums][kChunk
   }
 }
 
-// Shared memory of the blocks of an SM that leaves what the device keeps for each: norm_gradient.toml has the same.
-inline constexpr int kTotalsRoom = 229376;
+// Whether `blocks` blocks of an SM have room for totals: `totals_fit` of norm_gradient.toml is the same. Of an SM's 228
+// KiB of shared memory the device keeps 1 for each block.
+__device__ constexpr bool totals_fit(int blocks, int header, int ring, int totals) {
+  return blocks * (header + ring + totals + 1024) <= 233472;
+}
 
 // Sums over rows in two levels: after each 8, 16, … turns, about the root of their number, the registers' sums go to a
 // thread's own totals in shared memory. The rounding errors of a long sum in turns would be most of a result's.
 //
-// Not every block has room for totals: `totals_room` of norm_gradient.toml. A block without them adds in turns.
+// A block without room for totals adds in turns.
 template <int kSums, int kChunks, int kVec, int kThreads>
 class LongSums {
  public:
   enum : int { kBytes = kSums * kChunks * kVec * kThreads * 4, kShortSum = 8 };
 
-  // `turns` of the block with the most of them.
-  __device__ __forceinline__ LongSums(u8* room, i64 turns) : totals_(reinterpret_cast<float*>(room)), last_(kNever) {
-    if (turns <= kShortSum) return;
+  // All blocks take `rows` rows, `step` in a turn.
+  __device__ __forceinline__ LongSums(u8* room, i64 rows, i64 step)
+      : totals_(reinterpret_cast<float*>(room)), last_(kNever) {
+    if (rows <= kShortSum * step) return;
     int length = kShortSum;
-    while (i64{length} * length < turns && length < (1 << 20)) length *= 2;
+    while (i64{length} * length * step < rows && length < (1 << 20)) length *= 2;
     last_ = length - 1;
   }
 
@@ -380,8 +384,7 @@ class RingRows {
 
   using Held = Packed<T, kVec>[kBatch][Op::kInputs][kChunks];
   using Totals = LongSums<Op::kLongSums, kChunks, kVec, kThreads>;
-  // Blocks of a cluster have totals where they fit, others where rows are many.
-  enum : bool { kHasTotals = kCluster == 1 || Config::blocks * (kHeader + kRing + Totals::kBytes) <= kTotalsRoom };
+  enum : bool { kHasTotals = totals_fit(Config::blocks, kHeader, kRing, Totals::kBytes) };
 
  public:
   __device__ __forceinline__ RingRows(const Op& op, const ColumnPartials& partials, i64 rows, i64 cols)
@@ -397,7 +400,7 @@ class RingRows {
         part_(blockIdx.x / u32{kCluster}),
         parts_(gridDim.x / u32{kCluster}),
         step_(parts_ * kRows),
-        totals_(shared_ + kHeader + kRing, kHasTotals ? ceil_div<i64>(rows, step_ * kBatch) : 0) {
+        totals_(shared_ + kHeader + kRing, kHasTotals ? rows : 0, step_ * kBatch) {
 #pragma unroll
     for (int chunk = 0; chunk < kChunks; ++chunk) has_[chunk] = kFull || column_of(chunk) < width_;
   }
