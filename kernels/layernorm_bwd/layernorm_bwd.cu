@@ -52,8 +52,8 @@ __global__ void __launch_bounds__(Config::num_warps * 32, Config::blocks)
 template <class Config>
 __global__ void __launch_bounds__(Config::num_warps * 32)
     layernorm_bwd_scales(long long rows, long long cols, const typename Config::dtype* x,
-                         const typename Config::dtype* dy, const typename Config::dtype* weight, void* scales,
-                         float eps, long long x_pitch, long long dy_pitch) {
+                         const typename Config::dtype* dy, const typename Config::dtype* weight,
+                         tilewright::row::NormGradientScale* scales, float eps, long long x_pitch, long long dy_pitch) {
   using namespace tilewright;
   row::norm_gradient_scales<Config>(
       gradient<Config, typename Config::dtype>(x, weight, dy, nullptr, nullptr, eps, x_pitch, dy_pitch, 0, 0, cols),
@@ -64,8 +64,8 @@ template <class Config>
 __global__ void __launch_bounds__(Config::num_warps * 32)
     layernorm_bwd_columns(long long rows, long long cols, const typename Config::dtype* x,
                           const typename Config::dtype* dy, const typename Config::dtype* weight,
-                          typename Config::dtype* dx, const void* scales, float* partials, long long* parts,
-                          const typename Config::dtype* dsum, long long x_pitch, long long dy_pitch,
+                          typename Config::dtype* dx, const tilewright::row::NormGradientScale* scales, float* partials,
+                          long long* parts, const typename Config::dtype* dsum, long long x_pitch, long long dy_pitch,
                           long long dsum_pitch, long long dx_pitch) {
   using namespace tilewright;
   row::norm_gradient_columns<Config>(

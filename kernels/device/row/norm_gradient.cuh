@@ -8,8 +8,8 @@
 //   dw = Σ over rows of dy · x̂        db = Σ over rows of dy
 //
 // Of the forward pass only x is read: a row's statistics are recomputed, with Σg and Σ(g · x̂), in one exchange. The
-// variance is taken around the mean of the row's first elements, against the cancellation in E[x²] − E[x]²: the nearer
-// that is to the row's mean, the less is lost. Two ways, both in fp32:
+// variance is taken around a shift, near the mean of the row's first elements, against the cancellation in
+// E[x²] − E[x]²: the nearer it is to the row's mean, the less is lost. Two ways, both in fp32:
 //
 //   rows     ring_rows.cuh: a group of threads of a block or a cluster per row
 //   reread   a kernel for the values that a row's results share, and one with a thread per column; any width, address
@@ -25,21 +25,17 @@
 
 namespace tilewright::row {
 
-// The values that a row's results share: dx = g · rstd + x̂ · slope + rest, of 32-bit elements
-// dx = (g − across) · gain + x̂ · slope.
-template <bool kWide>
+// The values that a row's results share. With x̂ = (x − shift) · rstd + start
+//
+//   dx = g · rstd + x̂ · slope + rest                 of 32-bit elements dx = (g − across) · gain + x̂ · slope
+//
+// The shift is an element of T: of narrow ones x − shift is exact, and x̂ is rounded once.
 struct alignas(16) NormGradientScale {
   float rstd;
-  float mean;
+  float shift;
+  float start;
   float slope;
   float rest;
-};
-template <>
-struct alignas(16) NormGradientScale<true> {
-  float rstd;
-  float shift;  // the mean is shift + off
-  float off;
-  float slope;
   float across;
   float gain;
 };
@@ -57,7 +53,6 @@ struct NormGradient {
   // Sums over rows whose terms have so many bits that they are worth two levels of sums: a narrow dy adds up
   // nearly exactly.
   enum : int { kLongSums = kWide ? kSums : 1 };
-  using Scale = NormGradientScale<kWide>;
 
   RowTensors<T, kInputs, 1, 1> tensors;
   float eps;
@@ -74,41 +69,33 @@ struct NormGradient {
     }
   }
 
-  __device__ __forceinline__ Scale scale(const float (&values)[kValues], float shift, i64 width) const {
+  __device__ __forceinline__ NormGradientScale scale(const float (&values)[kValues], float shift, i64 width) const {
     const float inverse = 1.0f / static_cast<float>(width);
     float off = 0.0f, across = 0.0f, variance = values[kSquares] * inverse, product = values[kProduct];
     if constexpr (kIsCentred) {
       // x − mean = (x − shift) − off.
       off = values[kSum] * inverse;
-      variance = fmaxf(fmaf(-off, off, variance), 0.0f);
+      variance = fmaf(-off, off, variance);
+      if (variance < 0.0f) variance = 0.0f;  // fmaxf would make 0 of NaN, too
       product = fmaf(-off, values[kGradient], product);
       across = values[kGradient] * inverse;
     }
     // An estimate's error would be that of all of the row's terms of dw.
     const float rstd = rsqrt_for<float>(variance + eps);
-    const float slope = -rstd * rstd * (product * inverse);
-    if constexpr (kWide) {
-      if (width <= kOnlyByEps) return {rstd, shift, off, 0.0f, across, eps * rstd * rstd * rstd};
-      return {rstd, shift, off, slope, across, rstd};
-    } else {
-      return {rstd, shift + off, slope, -rstd * across};
-    }
-  }
-
-  __device__ static __forceinline__ float centred(float x, const Scale& scale) {
-    if constexpr (!kIsCentred) {
-      return x;
-    } else if constexpr (kWide) {
-      return (x - scale.shift) - scale.off;
-    } else {
-      return x - scale.mean;
-    }
+    const bool only_by_eps = kWide && width <= kOnlyByEps;
+    return {.rstd = rstd,
+            .shift = shift,
+            .start = -off * rstd,
+            .slope = only_by_eps ? 0.0f : -rstd * rstd * (product * inverse),
+            .rest = -rstd * across,
+            .across = across,
+            .gain = only_by_eps ? eps * rstd * rstd * rstd : rstd};
   }
 
   // dx of an element; `added` receives its terms of dw and db.
-  __device__ __forceinline__ float result(const float (&in)[kInputs], float weight, const Scale& scale,
+  __device__ __forceinline__ float result(const float (&in)[kInputs], float weight, const NormGradientScale& scale,
                                           float (&added)[kSums]) const {
-    const float normal = centred(in[0], scale) * scale.rstd;
+    const float normal = kIsCentred ? fmaf(in[0] - scale.shift, scale.rstd, scale.start) : in[0] * scale.rstd;
     added[0] = in[1] * normal;
     if constexpr (kIsCentred) added[1] = in[1];
     float dx;
@@ -126,7 +113,7 @@ struct NormGradient {
 
 // reread, first kernel: a block per row. Shared memory: 2 · num_warps partials.
 template <class Config, class Op>
-__device__ __forceinline__ void norm_gradient_scales(const Op& op, void* scales, i64 rows, i64 cols) {
+__device__ __forceinline__ void norm_gradient_scales(const Op& op, NormGradientScale* scales, i64 rows, i64 cols) {
   using RowSums = Sums<Op::kValues>;
   using Partial = typename RowSums::Partial;
   constexpr int kThreads = Config::num_warps * kWarpSize;
@@ -146,16 +133,15 @@ __device__ __forceinline__ void norm_gradient_scales(const Op& op, void* scales,
     Partial* const slots = shared_storage<Partial>() + parity * Config::num_warps;
     const Partial whole =
         merge_warps<RowSums, Config::num_warps>(RowSums::template over_lanes<kWarpSize>(mine), slots, warp);
-    if (threadIdx.x == 0) static_cast<typename Op::Scale*>(scales)[r] = op.scale(whole.values, shift, cols);
+    if (threadIdx.x == 0) scales[r] = op.scale(whole.values, shift, cols);
   }
 }
 
 // reread, second kernel: a thread per column, for the rows blockIdx.y, blockIdx.y + gridDim.y, …
 template <class Config, class Op>
-__device__ __forceinline__ void norm_gradient_columns(const Op& op, const void* row_scales,
+__device__ __forceinline__ void norm_gradient_columns(const Op& op, const NormGradientScale* scales,
                                                       const ColumnPartials& partials, i64 rows, i64 cols) {
   using T = typename Op::T;
-  const auto* const scales = static_cast<const typename Op::Scale*>(row_scales);
   constexpr int kUnroll = 4;
   if (threadIdx.x == 0 && blockIdx.x == 0 && blockIdx.y == 0) *partials.parts = gridDim.y;
   const i64 step = gridDim.y;

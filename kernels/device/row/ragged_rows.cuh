@@ -12,7 +12,7 @@
 //
 //   thread t of a row     vectors t, t + n, t + 2 n, … with n threads in all blocks of the row; `chunks` of them
 //   edges (span.cuh)      one per thread of the row's first block, loaded to registers a row ahead
-//   the first elements    two, whose mean is the shift of centred sums, loaded by all threads a row ahead
+//   the first elements    two, near whose mean the shift of centred sums is, loaded by all threads a row ahead
 //
 // Config: num_warps, rows_per_block, vec (16 bytes), chunks, stages, blocks, early (as in ring_rows.cuh); static_dims
 // with cols; cluster. The number of blocks makes a group's next row start like its last, or gives each group one row.
@@ -98,7 +98,7 @@ class RaggedRows {
       float edges[Op::kInputs];
 #pragma unroll
       for (int input = 0; input < Op::kInputs; ++input) edges[input] = to_float(coming_edges_[input]);
-      const float shift = Op::kCentred ? 0.5f * (to_float(coming_firsts_[0]) + to_float(coming_firsts_[1])) : 0.0f;
+      const float shift = Op::kCentred ? shift_near(pack(coming_firsts_)) : 0.0f;
       if (Op::kCentred && !has_edge_) edges[0] = shift;
       fetch(r + kStages * step_, stage);
       fetch_edges(r + step_);
@@ -306,7 +306,7 @@ class RaggedRows {
   Packed<T, kVec> weights_[kChunks];
   float edge_weight_;
   Edges coming_edges_;
-  T coming_firsts_[2];
+  Vector<T, 2> coming_firsts_;
   float sums_[Op::kSums][kChunks][kVec] = {}, edge_sums_[Op::kSums] = {}, edge_totals_[Op::kLongSums] = {};
 };
 

@@ -12,8 +12,8 @@
 // An op is a class with
 //
 //   T, kInputs                        element type; number of matrices read, beside one that is written
-//   kCentred                          whether the row's sums are around a shift: the mean of the first elements of
-//                                     input 0, a vector of them
+//   kCentred                          whether the row's sums are around a shift: near the mean of the first elements
+//                                     of input 0, and itself a T
 //   kValues, kSums                    number of sums over a row, a power of two, and of sums over rows
 //   kLongSums                         how many of the latter, the first ones, are added in two levels
 //   tensors                           RowTensors<T, kInputs, 1, 1>
@@ -220,6 +220,25 @@ __device__ __forceinline__ void keep_narrow(Packed<T, kVec> (&vectors)[kChunks])
   }
 }
 
+// A T near the mean of some elements; of equal ones exactly their value. The difference of two T of 16 bits is exact in
+// fp32, unless one is 2^13 times the other.
+template <class T, int kCount>
+__device__ __forceinline__ float shift_near(const Packed<T, kCount>& elements) {
+  float values[kCount];
+  to_float(elements, values);
+#pragma unroll
+  for (int half = kCount / 2; half > 0; half /= 2) {
+#pragma unroll
+    for (int i = 0; i < half; ++i) values[i] += values[half + i];
+  }
+  const float mean = values[0] * (1.0f / kCount);
+  if constexpr (is_same<T, __nv_bfloat16>) {
+    return __builtin_bit_cast(float, __builtin_bit_cast(u32, mean) & 0xffff0000u);
+  } else {
+    return to_float(from_float<T>(mean));
+  }
+}
+
 // Stores the sums over rows of each warp, sums[s][chunk] of a thread's vector at place(s, chunk); lanes have
 // neighbouring vectors. They go through shared memory, the block's `room` for all of them: stores of 16 of a thread's
 // own 32 bytes, or of 4, would each write a part of every sector.
@@ -332,7 +351,7 @@ class LongSums {
 // static_dims with cols; cluster. With ahead=1 a row's sums are sent before the previous row's are received, and its
 // elements are read from shared memory twice. With early=1 the kernel that adds the parts may start at once, and waits,
 // else after the last row. Thread t of a row takes the vectors t, t + cluster · threads_per_row, … (`chunks` of them)
-// of `batch` rows at once, whose sums go together. Shared memory: the exchange of warps and blocks, the first vectors
+// of `batch` rows at once, whose sums go together. Shared memory: the exchange of warps and blocks, the first elements
 // of rows in flight for each group of lanes if sums are centred, both rounded up to 128 bytes; then the ring, and the
 // totals of LongSums. After the last row: sums over rows of rows_per_block groups.
 template <class Config, class Op>
@@ -356,9 +375,10 @@ class RingRows {
   using Partial = typename RowSums::Partial;
   using Talk = RowTalk<RowSums, Config::num_warps, (kWarpsPerRow == 1 ? Config::num_warps : static_cast<int>(kRows)),
                        kLanes, kCluster, Config::apart != 0>;
+  using Firsts = Packed<T, (kVec < 4 ? static_cast<int>(kVec) : 4)>;
   enum : int {
     kTalkBytes = static_cast<int>(sizeof(typename Talk::Storage)),
-    kShiftBytes = Op::kCentred ? kStages * kBatch * kGroups * kVec * static_cast<int>(sizeof(T)) : 0,
+    kShiftBytes = Op::kCentred ? kStages * kBatch * kGroups * static_cast<int>(sizeof(Firsts)) : 0,
     kHeader = round_up<int>(kTalkBytes + kShiftBytes, 128),
     kRing = kStages * kBatch * Op::kInputs * kChunks * kThreads * kVec * static_cast<int>(sizeof(T)),
     // Registers left beside sums and loaded vectors hold weights in fp32, and then rows.
@@ -397,6 +417,7 @@ class RingRows {
         rank_(kCluster > 1 ? static_cast<int>(ptx::cluster_rank()) : 0),
         thread_(static_cast<int>(threadIdx.x) % kThreadsPerRow),
         group_(static_cast<int>(threadIdx.x) / kThreadsPerRow),
+        first_column_(i64{rank_ * kThreadsPerRow + thread_} * kVec),
         part_(blockIdx.x / u32{kCluster}),
         parts_(gridDim.x / u32{kCluster}),
         step_(parts_ * kRows),
@@ -424,15 +445,14 @@ class RingRows {
 
  private:
   __device__ __forceinline__ i64 column_of(int chunk) const {
-    return i64{(chunk * kCluster + rank_) * kThreadsPerRow + thread_} * kVec;
+    return first_column_ + chunk * (kCluster * kThreadsPerRow * kVec);
   }
   __device__ __forceinline__ Packed<T, kVec>* slot_of(int stage, int b, int input, int chunk) const {
     return reinterpret_cast<Packed<T, kVec>*>(shared_ + kHeader) +
            (((stage * kBatch + b) * Op::kInputs + input) * kChunks + chunk) * kThreads + threadIdx.x;
   }
-  __device__ __forceinline__ Packed<T, kVec>* shift_of(int stage, int b) const {
-    return reinterpret_cast<Packed<T, kVec>*>(shared_ + kTalkBytes) + (stage * kBatch + b) * kGroups +
-           threadIdx.x / kLanes;
+  __device__ __forceinline__ Firsts* firsts_of(int stage, int b) const {
+    return reinterpret_cast<Firsts*>(shared_ + kTalkBytes) + (stage * kBatch + b) * kGroups + threadIdx.x / kLanes;
   }
 
   // Starts the copies of row first + group and the next batch - 1 rows, into a stage that all lanes have read.
@@ -449,7 +469,7 @@ class RingRows {
           if (has_[chunk]) ptx::cp_async<kVec * sizeof(T)>(slot_of(stage, b, input, chunk), begin + column_of(chunk));
         }
         if constexpr (Op::kCentred) {
-          if (input == 0 && threadIdx.x % kLanes == 0) ptx::cp_async<kVec * sizeof(T)>(shift_of(stage, b), begin);
+          if (input == 0 && threadIdx.x % kLanes == 0) ptx::cp_async<sizeof(Firsts)>(firsts_of(stage, b), begin);
         }
       }
     }
@@ -459,7 +479,7 @@ class RingRows {
   __device__ __forceinline__ void load_weights() {
 #pragma unroll
     for (int chunk = 0; chunk < kChunks; ++chunk) {
-      weights_[chunk] = none();
+      weights_[chunk] = all_are(0.0f);
       if (has_[chunk]) weights_[chunk] = load_packed<kVec, Load::kConstant>(op_.tensors.columns[0] + column_of(chunk));
       if constexpr (kWideWeights) to_float(weights_[chunk], wide_weights_[chunk]);
     }
@@ -478,11 +498,11 @@ class RingRows {
     }
   }
 
-  __device__ static __forceinline__ Packed<T, kVec> none() {
-    Vector<T, kVec> zeros;
+  __device__ static __forceinline__ Packed<T, kVec> all_are(float value) {
+    Vector<T, kVec> vector;
 #pragma unroll
-    for (int j = 0; j < kVec; ++j) zeros[j] = from_float<T>(0.0f);
-    return pack(zeros);
+    for (int j = 0; j < kVec; ++j) vector[j] = from_float<T>(value);
+    return pack(vector);
   }
 
   // Waits for this thread's copies; if sums are centred, for all of the warp's: one lane copied the shift.
@@ -496,14 +516,15 @@ class RingRows {
   __device__ __forceinline__ bool is_row(i64 first, int b) const {
     return (kRows == 1 && b == 0) || first + group_ + b * step_ < rows_;
   }
-  __device__ __forceinline__ void take(i64 first, int stage, Held& held) const {
+  // Elements that do not exist are the shift, which adds nothing.
+  __device__ __forceinline__ void take(i64 first, int stage, const float (&shifts)[kBatch], Held& held) const {
 #pragma unroll
     for (int b = 0; b < kBatch; ++b) {
 #pragma unroll
       for (int input = 0; input < Op::kInputs; ++input) {
 #pragma unroll
         for (int chunk = 0; chunk < kChunks; ++chunk) {
-          held[b][input][chunk] = none();
+          held[b][input][chunk] = all_are(input == 0 ? shifts[b] : 0.0f);
           if (is_row(first, b) && has_[chunk]) held[b][input][chunk] = *slot_of(stage, b, input, chunk);
         }
       }
@@ -513,23 +534,8 @@ class RingRows {
 #pragma unroll
     for (int b = 0; b < kBatch; ++b) {
       shifts[b] = 0.0f;
-      if (Op::kCentred && is_row(first, b)) {
-        float firsts[kVec];
-        to_float(*shift_of(stage, b), firsts);
-        shifts[b] = mean(firsts);
-      }
+      if (Op::kCentred && is_row(first, b)) shifts[b] = shift_near(*firsts_of(stage, b));
     }
-  }
-
-  // Of equal values exactly their value.
-  template <int kCount>
-  __device__ static __forceinline__ float mean(float (&values)[kCount]) {
-#pragma unroll
-    for (int half = kCount / 2; half > 0; half /= 2) {
-#pragma unroll
-      for (int i = 0; i < half; ++i) values[i] += values[half + i];
-    }
-    return values[0] * (1.0f / kCount);
   }
 
   // The thread's sums of its rows.
@@ -549,7 +555,6 @@ class RingRows {
           float element[Op::kInputs];
 #pragma unroll
           for (int input = 0; input < Op::kInputs; ++input) element[input] = in[input][j];
-          if (Op::kCentred && !has_[chunk]) element[0] = shifts[b];
           op_.add(element, weights[j], shifts[b], values);
         }
       }
@@ -606,8 +611,8 @@ class RingRows {
       wait_for_rows<kStages - 1>();
       Held held;
       float shifts[kBatch];
-      take(first, stage, held);
       take_shifts(first, stage, shifts);
+      take(first, stage, shifts, held);
       const Partial own = sums_of(held, shifts);
       if constexpr (Op::kCentred) __syncwarp();  // all lanes have read the shift
       fetch(first + kStages * kBatch * step_, stage);
@@ -624,8 +629,8 @@ class RingRows {
     const auto send = [&](i64 first, int its_stage, i64 its_turn) {
       Held held;
       float shifts[kBatch];
-      take(first, its_stage, held);
       take_shifts(first, its_stage, shifts);
+      take(first, its_stage, shifts, held);
       talk_.send(sums_of(held, shifts), its_turn);
     };
     wait_for_rows<kStages - 1>();
@@ -638,7 +643,7 @@ class RingRows {
       take_shifts(first, stage, shifts);
       const Partial whole = talk_.receive(turn);
       Held held;
-      take(first, stage, held);
+      take(first, stage, shifts, held);
       write(first, held, whole, shifts);
       fetch(first + kStages * step_, stage);
       stage = next_stage;
@@ -683,6 +688,7 @@ class RingRows {
   u8* shared_;
   Talk talk_;
   int rank_, thread_, group_;
+  i64 first_column_;
   i64 part_, parts_, step_;
   Totals totals_;
   bool has_[kChunks];

@@ -39,6 +39,16 @@ class NormBackward : public ::testing::TestWithParam<std::tuple<const char*, con
     }
     FAIL() << key << " has no config of " << implementation << " with " << value;
   }
+  /// Copies the op into the folder, with `to` in its definition in place of the first `from`.
+  static void copy_with(const TemporaryFolder& folder, const std::string& from, const std::string& to) {
+    const std::string name = std::get<0>(GetParam());
+    const std::filesystem::path copy = folder.path() / name;
+    std::filesystem::copy(test_kernels_dir() / name, copy, std::filesystem::copy_options::recursive);
+    std::ifstream original(copy / (name + ".toml"));
+    std::string text(std::istreambuf_iterator<char>(original), {});
+    if (text.find(from) == std::string::npos) throw std::logic_error(name + ".toml has no " + from);
+    std::ofstream(copy / (name + ".toml")) << text.replace(text.find(from), from.size(), to);
+  }
 };
 
 TEST_P(NormBackward, is_right_with_rows_in_groups_of_threads) {
@@ -99,19 +109,27 @@ TEST_P(NormBackward, may_write_over_the_gradient_that_it_reads) {
 TEST_P(NormBackward, adds_nothing_for_rows_that_do_not_exist) {
   const std::string name = std::get<0>(GetParam());
   const TemporaryFolder folder;
-  const std::filesystem::path copy = folder.path() / name;
-  std::filesystem::copy(test_kernels_dir() / name, copy, std::filesystem::copy_options::recursive);
-  std::ifstream original(copy / (name + ".toml"));
-  std::string text(std::istreambuf_iterator<char>(original), {});
-  const std::string eps = "eps = 1e-5";
-  if (text.find(eps) == std::string::npos) throw std::logic_error(name + ".toml has another eps");
-  std::ofstream(copy / (name + ".toml")) << text.replace(text.find(eps), eps.size(), "eps = 0.0");
-
+  copy_with(folder, "eps = 1e-5", "eps = 0.0");
   BuiltInOp without_eps(name, {folder.path()});
   expect_right(without_eps, key(37, 64), "rows", 1);
   expect_right(without_eps, key(37, 67), "ragged", 1);
   expect_right_base(without_eps, key(37, 67));
   expect_first_right(without_eps, key(5, 16384), "cluster", "batch=2");
+}
+
+// An infinity has no difference from its row's mean. The reference adds up to 32 rows in a warp: it would take a sum
+// that is NaN for one that nobody has written.
+TEST_P(NormBackward, gives_no_numbers_for_a_row_with_an_infinity) {
+  const std::string name = std::get<0>(GetParam());
+  const TemporaryFolder folder;
+  copy_with(folder, "[[implementation]]",
+            "[op.samples.infinite]\n"
+            "x = { index = [\"r\", \"c\"], value = \"1\", scale = 1e39, where = \"r == 1 and c == cols - 1\" }\n\n"
+            "[[implementation]]");
+  BuiltInOp infinite(name, {folder.path()});
+  expect_right(infinite, key(5, 256), "rows", 2);
+  expect_right(infinite, key(9, 261), "ragged", 1);
+  expect_right_base(infinite, key(9, 61));
 }
 
 TEST_P(NormBackward, is_right_with_rows_that_wait_for_their_own_warps) {
