@@ -69,7 +69,8 @@ struct NormGradient {
     }
   }
 
-  __device__ __forceinline__ NormGradientScale scale(const float (&values)[kValues], float shift, i64 width) const {
+  __device__ __forceinline__ NormGradientScale scale(const float (&values)[kValues], float shift, i64 width,
+                                                     bool there = true) const {
     const float inverse = 1.0f / static_cast<float>(width);
     float off = 0.0f, across = 0.0f, variance = values[kSquares] * inverse, product = values[kProduct];
     if constexpr (kIsCentred) {
@@ -81,7 +82,7 @@ struct NormGradient {
       across = values[kGradient] * inverse;
     }
     // An estimate's error would be that of all of the row's terms of dw.
-    const float rstd = rsqrt_for<float>(variance + eps);
+    const float rstd = there ? rsqrt_for<float>(variance + eps) : 0.0f;  // not ∞ without eps
     const bool only_by_eps = kWide && width <= kOnlyByEps;
     return {.rstd = rstd,
             .shift = shift,

@@ -73,7 +73,7 @@ class RaggedRows {
 #pragma unroll
     for (int chunk = 0; chunk < kChunks; ++chunk) {
       const int i = (chunk * kCluster + rank) * kThreadsPerRow + thread_;
-      has_[chunk] = i < span.vectors();
+      has_[chunk] = chunk + 1 < kChunks || i < span.vectors();  // as in ring_rows.cuh
       columns_[chunk] = span.column(i);
     }
     has_edge_ = rank == 0 && thread_ < span.edges();
@@ -93,21 +93,18 @@ class RaggedRows {
     for (i64 first = part_ * kRows; first < rows_; first += step_, ++turn) {
       const i64 r = begin_ + turn * step_;
       ptx::cp_async_wait<kStages - 1>();
-      Held held;
-      take(r, stage, held);
       float edges[Op::kInputs];
 #pragma unroll
       for (int input = 0; input < Op::kInputs; ++input) edges[input] = to_float(coming_edges_[input]);
       const float shift = Op::kCentred ? shift_near(pack(coming_firsts_)) : 0.0f;
       if (Op::kCentred && !has_edge_) edges[0] = shift;
+      Held held;
+      take(stage, shift, held);
       fetch(r + kStages * step_, stage);
       fetch_edges(r + step_);
       if (++stage == kStages) stage = 0;
       talk_.send(sums_of(held, edges, shift), turn);
-      auto scale = op_.scale(talk_.receive(turn).values, shift, width_);
-      // A row that does not exist adds nothing; the scale of its zeros may be infinite.
-      if (r >= rows_) scale = {};
-      write(r, held, edges, scale);
+      write(r, held, edges, op_.scale(talk_.receive(turn).values, shift, width_, r < rows_));
       if (kHasTotals && totals_.are_due(turn)) keep_sums(turn);
     }
     if constexpr (Config::early == 0) let_column_sums_start();
@@ -118,20 +115,20 @@ class RaggedRows {
 
  private:
   __device__ __forceinline__ Packed<T, kVec>* slot_of(int stage, int input, int chunk) const {
-    return reinterpret_cast<Packed<T, kVec>*>(shared_storage<u8>() + kHeader) +
-           ((stage * Op::kInputs + input) * kChunks + chunk) * kThreads + threadIdx.x;
+    return reinterpret_cast<Packed<T, kVec>*>(shared_storage<u8>() + kHeader) + static_cast<int>(threadIdx.x) +
+           stage * (Op::kInputs * kChunks * kThreads) + (input * kChunks + chunk) * kThreads;
   }
 
-  // Starts the copies of row `r`, if there is one, into a stage that this thread has read.
+  // Starts the copies of row `r` into a stage that this thread has read. What does not exist is zeros: a row behind the
+  // last one may start elsewhere in a vector.
   __device__ __forceinline__ void fetch(i64 r, int stage) const {
-    if (r < rows_) {
+    const bool there = r < rows_;
 #pragma unroll
-      for (int input = 0; input < Op::kInputs; ++input) {
-        const T* const row = op_.tensors.inputs[input].row(r);
+    for (int input = 0; input < Op::kInputs; ++input) {
+      const T* const row = op_.tensors.inputs[input].row(there ? r : begin_);
 #pragma unroll
-        for (int chunk = 0; chunk < kChunks; ++chunk) {
-          if (has_[chunk]) ptx::cp_async<16>(slot_of(stage, input, chunk), row + columns_[chunk]);
-        }
+      for (int chunk = 0; chunk < kChunks; ++chunk) {
+        copy_or_zero(slot_of(stage, input, chunk), row + columns_[chunk], there && has_[chunk]);
       }
     }
     ptx::cp_async_commit();
@@ -163,20 +160,14 @@ class RaggedRows {
     edge_weight_ = has_edge_ ? to_float(weights[edge_column_]) : 0.0f;
   }
 
-  __device__ static __forceinline__ Packed<T, kVec> none() {
-    Vector<T, kVec> zeros;
-#pragma unroll
-    for (int j = 0; j < kVec; ++j) zeros[j] = from_float<T>(0.0f);
-    return pack(zeros);
-  }
-
-  __device__ __forceinline__ void take(i64 r, int stage, Held& held) const {
+  // Elements behind a row are its shift, which adds nothing.
+  __device__ __forceinline__ void take(int stage, float shift, Held& held) const {
 #pragma unroll
     for (int input = 0; input < Op::kInputs; ++input) {
 #pragma unroll
       for (int chunk = 0; chunk < kChunks; ++chunk) {
-        held[input][chunk] = none();
-        if (r < rows_ && has_[chunk]) held[input][chunk] = *slot_of(stage, input, chunk);
+        held[input][chunk] = *slot_of(stage, input, chunk);
+        if (input == 0 && !has_[chunk]) held[input][chunk] = all_are<T, kVec>(shift);
       }
     }
   }
@@ -200,7 +191,6 @@ class RaggedRows {
         float element[Op::kInputs];
 #pragma unroll
         for (int input = 0; input < Op::kInputs; ++input) element[input] = in[input][j];
-        if (Op::kCentred && !has_[chunk]) element[0] = shift;
         op_.add(element, weights[j], shift, mine.values);
       }
     }

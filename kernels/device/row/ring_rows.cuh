@@ -19,9 +19,11 @@
 //   tensors                           RowTensors<T, kInputs, 1, 1>
 //   add(in, weight, shift, values)    adds an element to the row's sums: nothing, if input 0 is the shift and the
 //                                     others are 0
-//   scale(values, shift, width)       the values that a row's results share
+//   scale(values, shift, width, there)
+//                                     the values that a row's results share; of a row that is not there, all inputs
+//                                     are 0
 //   result(in, weight, scale, added)  the result of an element; `added` receives its terms of the sums over rows:
-//                                     zeros, if the inputs are 0 and so are the members of `scale`
+//                                     zeros, if the row is not there
 //
 // An output may be an input: a thread writes only elements that it alone has read. sm_80 and later, clusters sm_90.
 
@@ -239,6 +241,21 @@ __device__ __forceinline__ float shift_near(const Packed<T, kCount>& elements) {
   }
 }
 
+template <class T, int kVec>
+__device__ __forceinline__ Packed<T, kVec> all_are(float value) {
+  Vector<T, kVec> vector;
+#pragma unroll
+  for (int j = 0; j < kVec; ++j) vector[j] = from_float<T>(value);
+  return pack(vector);
+}
+
+// Starts the copy of elements to shared memory, or of zeros. A predicate of the copy: no branch.
+template <class T, int kVec>
+__device__ __forceinline__ void copy_or_zero(Packed<T, kVec>* slot, const T* from, bool there) {
+  constexpr u32 kBytes = sizeof(*slot);
+  ptx::cp_async_zero_fill<kBytes>(slot, from, there ? kBytes : 0);
+}
+
 // Stores the sums over rows of each warp, sums[s][chunk] of a thread's vector at place(s, chunk); lanes have
 // neighbouring vectors. They go through shared memory, the block's `room` for all of them: stores of 16 of a thread's
 // own 32 bytes, or of 4, would each write a part of every sector.
@@ -423,7 +440,10 @@ class RingRows {
         step_(parts_ * kRows),
         totals_(shared_ + kHeader + kRing, kHasTotals ? rows : 0, step_ * kBatch) {
 #pragma unroll
-    for (int chunk = 0; chunk < kChunks; ++chunk) has_[chunk] = kFull || column_of(chunk) < width_;
+    for (int chunk = 0; chunk < kChunks; ++chunk) {
+      // All vectors but the last of a thread are there: no fewer would hold the row.
+      has_[chunk] = kFull || chunk + 1 < kChunks || column_of(chunk) < width_;
+    }
   }
 
   __device__ __forceinline__ void run() {
@@ -448,28 +468,30 @@ class RingRows {
     return first_column_ + chunk * (kCluster * kThreadsPerRow * kVec);
   }
   __device__ __forceinline__ Packed<T, kVec>* slot_of(int stage, int b, int input, int chunk) const {
-    return reinterpret_cast<Packed<T, kVec>*>(shared_ + kHeader) +
-           (((stage * kBatch + b) * Op::kInputs + input) * kChunks + chunk) * kThreads + threadIdx.x;
+    return reinterpret_cast<Packed<T, kVec>*>(shared_ + kHeader) + static_cast<int>(threadIdx.x) +
+           stage * (kBatch * Op::kInputs * kChunks * kThreads) +
+           ((b * Op::kInputs + input) * kChunks + chunk) * kThreads;
   }
   __device__ __forceinline__ Firsts* firsts_of(int stage, int b) const {
     return reinterpret_cast<Firsts*>(shared_ + kTalkBytes) + (stage * kBatch + b) * kGroups + threadIdx.x / kLanes;
   }
 
-  // Starts the copies of row first + group and the next batch - 1 rows, into a stage that all lanes have read.
+  // Starts the copies of row first + group and the next batch - 1 rows, into a stage that all lanes have read. What
+  // does not exist is zeros.
   __device__ __forceinline__ void fetch(i64 first, int stage) {
     i64 row = first + group_;
 #pragma unroll
     for (int b = 0; b < kBatch; ++b, row += step_) {
-      if (row >= rows_) break;
+      const bool there = row < rows_;
 #pragma unroll
       for (int input = 0; input < Op::kInputs; ++input) {
         const T* const begin = op_.tensors.inputs[input].row(row);
 #pragma unroll
         for (int chunk = 0; chunk < kChunks; ++chunk) {
-          if (has_[chunk]) ptx::cp_async<kVec * sizeof(T)>(slot_of(stage, b, input, chunk), begin + column_of(chunk));
+          copy_or_zero(slot_of(stage, b, input, chunk), begin + column_of(chunk), there && has_[chunk]);
         }
         if constexpr (Op::kCentred) {
-          if (input == 0 && threadIdx.x % kLanes == 0) ptx::cp_async<sizeof(Firsts)>(firsts_of(stage, b), begin);
+          if (input == 0 && threadIdx.x % kLanes == 0) copy_or_zero(firsts_of(stage, b), begin, there);
         }
       }
     }
@@ -479,7 +501,7 @@ class RingRows {
   __device__ __forceinline__ void load_weights() {
 #pragma unroll
     for (int chunk = 0; chunk < kChunks; ++chunk) {
-      weights_[chunk] = all_are(0.0f);
+      weights_[chunk] = all_are<T, kVec>(0.0f);
       if (has_[chunk]) weights_[chunk] = load_packed<kVec, Load::kConstant>(op_.tensors.columns[0] + column_of(chunk));
       if constexpr (kWideWeights) to_float(weights_[chunk], wide_weights_[chunk]);
     }
@@ -498,13 +520,6 @@ class RingRows {
     }
   }
 
-  __device__ static __forceinline__ Packed<T, kVec> all_are(float value) {
-    Vector<T, kVec> vector;
-#pragma unroll
-    for (int j = 0; j < kVec; ++j) vector[j] = from_float<T>(value);
-    return pack(vector);
-  }
-
   // Waits for this thread's copies; if sums are centred, for all of the warp's: one lane copied the shift.
   template <int kGroupsLeft>
   __device__ static __forceinline__ void wait_for_rows() {
@@ -516,25 +531,25 @@ class RingRows {
   __device__ __forceinline__ bool is_row(i64 first, int b) const {
     return (kRows == 1 && b == 0) || first + group_ + b * step_ < rows_;
   }
-  // Elements that do not exist are the shift, which adds nothing.
-  __device__ __forceinline__ void take(i64 first, int stage, const float (&shifts)[kBatch], Held& held) const {
+  // Elements behind a row are its shift, which adds nothing.
+  __device__ __forceinline__ void take(int stage, const float (&shifts)[kBatch], Held& held) const {
 #pragma unroll
     for (int b = 0; b < kBatch; ++b) {
 #pragma unroll
       for (int input = 0; input < Op::kInputs; ++input) {
 #pragma unroll
         for (int chunk = 0; chunk < kChunks; ++chunk) {
-          held[b][input][chunk] = all_are(input == 0 ? shifts[b] : 0.0f);
-          if (is_row(first, b) && has_[chunk]) held[b][input][chunk] = *slot_of(stage, b, input, chunk);
+          held[b][input][chunk] = *slot_of(stage, b, input, chunk);
+          if (input == 0 && !has_[chunk]) held[b][input][chunk] = all_are<T, kVec>(shifts[b]);
         }
       }
     }
   }
-  __device__ __forceinline__ void take_shifts(i64 first, int stage, float (&shifts)[kBatch]) const {
+  __device__ __forceinline__ void take_shifts(int stage, float (&shifts)[kBatch]) const {
 #pragma unroll
     for (int b = 0; b < kBatch; ++b) {
       shifts[b] = 0.0f;
-      if (Op::kCentred && is_row(first, b)) shifts[b] = shift_near(*firsts_of(stage, b));
+      if constexpr (Op::kCentred) shifts[b] = shift_near(*firsts_of(stage, b));
     }
   }
 
@@ -569,8 +584,7 @@ class RingRows {
     for (int input = 0; input < Op::kInputs; ++input) to_float(held[input][chunk], in[input]);
   }
 
-  // Writes the rows' results and adds to the sums over rows. A row that does not exist has a scale of 0: that of its
-  // zeros may be infinite.
+  // Writes the rows' results and adds to the sums over rows.
   __device__ __forceinline__ void write(i64 first, Held& held, const Partial& whole, const float (&shifts)[kBatch]) {
     narrow_weights();
 #pragma unroll
@@ -582,9 +596,9 @@ class RingRows {
       float values[Op::kValues];
 #pragma unroll
       for (int i = 0; i < Op::kValues; ++i) values[i] = whole.values[b * Op::kValues + i];
-      auto scale = op_.scale(values, shifts[b], width_);
-      if (!is_row(first, b)) scale = {};
-      T* const out = op_.tensors.outputs[0].row(is_row(first, b) ? first + group_ + b * step_ : 0);
+      const bool there = is_row(first, b);
+      const auto scale = op_.scale(values, shifts[b], width_, there);
+      T* const out = op_.tensors.outputs[0].row(first + group_ + b * step_);
 #pragma unroll
       for (int chunk = 0; chunk < kChunks; ++chunk) {
         float in[Op::kInputs][kVec], weights[kVec], result[kVec];
@@ -599,7 +613,14 @@ class RingRows {
 #pragma unroll
           for (int s = 0; s < Op::kSums; ++s) sums_[s][chunk][j] += added[s];
         }
-        if (is_row(first, b) && has_[chunk]) store_vector(out + column_of(chunk), from_float<T>(result));
+        const auto packed = pack(from_float<T>(result));
+        if (there && has_[chunk]) {
+          if constexpr (kVec * sizeof(T) == 16) {
+            ptx::store_whole(reinterpret_cast<Word<16>*>(out + column_of(chunk)), packed.words[0]);
+          } else {
+            store_vector(out + column_of(chunk), unpack(packed));
+          }
+        }
       }
     }
   }
@@ -611,8 +632,8 @@ class RingRows {
       wait_for_rows<kStages - 1>();
       Held held;
       float shifts[kBatch];
-      take_shifts(first, stage, shifts);
-      take(first, stage, shifts, held);
+      take_shifts(stage, shifts);
+      take(stage, shifts, held);
       const Partial own = sums_of(held, shifts);
       if constexpr (Op::kCentred) __syncwarp();  // all lanes have read the shift
       fetch(first + kStages * kBatch * step_, stage);
@@ -629,8 +650,8 @@ class RingRows {
     const auto send = [&](i64 first, int its_stage, i64 its_turn) {
       Held held;
       float shifts[kBatch];
-      take_shifts(first, its_stage, shifts);
-      take(first, its_stage, shifts, held);
+      take_shifts(its_stage, shifts);
+      take(its_stage, shifts, held);
       talk_.send(sums_of(held, shifts), its_turn);
     };
     wait_for_rows<kStages - 1>();
@@ -640,10 +661,10 @@ class RingRows {
       wait_for_rows<kStages - 2>();
       if (first + step_ < rows_) send(first + step_, next_stage, turn + 1);
       float shifts[kBatch];
-      take_shifts(first, stage, shifts);
+      take_shifts(stage, shifts);
       const Partial whole = talk_.receive(turn);
       Held held;
-      take(first, stage, shifts, held);
+      take(stage, shifts, held);
       write(first, held, whole, shifts);
       fetch(first + kStages * step_, stage);
       stage = next_stage;
