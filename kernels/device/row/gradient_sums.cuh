@@ -2,7 +2,7 @@
 #pragma once
 
 // The second kernel of sums over rows: it adds the parts of column_sums.cuh, as exactly as fp32 parts allow. A sum in
-// turns would lose as much as the rest of the gradient: here fp32 adds a few parts in a tree, fp64 the trees.
+// turns would lose as much as the rest of the gradient: here fp32 adds five parts in a tree, fp64 the trees.
 //
 // A definition launches one of two entries, by the width: norm_gradient.toml has the launches.
 //
@@ -55,9 +55,9 @@ __device__ constexpr int sum_blocks() {
 // output is skipped. Shared memory: kSums · kThreads · kVec floats.
 template <int kSums, int kVec, int kThreads>
 __device__ __forceinline__ void sum_parts(const ColumnPartials& from, float* const (&outputs)[kSums]) {
-  constexpr int kAcross = kWarpSize * kVec, kDown = kThreads / kWarpSize, kUnroll = 5;
+  constexpr int kAcross = kWarpSize * kVec, kDown = kThreads / kWarpSize, kHalf = kDown / 2, kUnroll = 5;
   static_assert(kSums * kAcross <= kThreads, "each column's last sum has a thread");
-  auto* const sums = shared_storage<float>();  // [kSums][kDown][kAcross]
+  auto* const sums = shared_storage<double>();  // [kSums][kHalf][kAcross]
   const int lane = static_cast<int>(threadIdx.x) % kWarpSize, warp = static_cast<int>(threadIdx.x) / kWarpSize;
   wait_for_partials();
   const i64 parts = *from.parts;
@@ -88,13 +88,19 @@ __device__ __forceinline__ void sum_parts(const ColumnPartials& from, float* con
         }
       }
     }
+    // Add the upper half of the warps' sums to the lower half's.
+    const auto each = [&](const auto& work) {
 #pragma unroll
-    for (int s = 0; s < kSums; ++s) {
+      for (int s = 0; s < kSums; ++s) {
 #pragma unroll
-      for (int j = 0; j < kVec; ++j) {
-        sums[(s * kDown + warp) * kAcross + lane * kVec + j] = static_cast<float>(mine[s][j]);
+        for (int j = 0; j < kVec; ++j) {
+          work(sums[(s * kHalf + warp % kHalf) * kAcross + lane * kVec + j], mine[s][j]);
+        }
       }
-    }
+    };
+    if (warp >= kHalf) each([](double& sum, double own) { sum = own; });
+    __syncthreads();
+    if (warp < kHalf) each([](double& sum, double own) { sum += own; });
     __syncthreads();
 
     // Add the warps' sums.
@@ -103,7 +109,13 @@ __device__ __forceinline__ void sum_parts(const ColumnPartials& from, float* con
     for (int s = 0; s < kSums; ++s) {
       const bool is_own = static_cast<int>(threadIdx.x) / kAcross == s;
       if (!is_own || first + column >= from.cols || outputs[s] == nullptr) continue;
-      outputs[s][first + column] = sum_by_fours<kDown>([&](int d) { return sums[(s * kDown + d) * kAcross + column]; });
+      double even = 0.0, odd = 0.0;
+#pragma unroll
+      for (int d = 0; d < kHalf; d += 2) {
+        even += sums[(s * kHalf + d) * kAcross + column];
+        odd += sums[(s * kHalf + d + 1) * kAcross + column];
+      }
+      outputs[s][first + column] = static_cast<float>(even + odd);
     }
     __syncthreads();
   }
