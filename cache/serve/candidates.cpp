@@ -307,7 +307,8 @@ std::vector<ShapeSummary> Candidates::known_shapes(const Around& around, const s
 }
 
 /// The configs that may serve, by the learned model, the least expected loss first: those with a binary, and with
-/// compiles all configs that it was learned from; if none of these is good, all combinations of their values.
+/// compiles all configs that it was learned from. Where none of these is good, all combinations of their values may
+/// serve; where none of an implementation can be launched, all of its own.
 /// The nearest readable tuned shape stands for the origin of what has no binary.
 std::vector<NearConfig> Candidates::rank_by_model(const Learned& learned, const Around& around) {
   const ProblemKey& key = around.key;
@@ -344,12 +345,15 @@ std::vector<NearConfig> Candidates::rank_by_model(const Learned& learned, const 
     }
   };
   rank(with_binary);
-  // None of those asked about is good here: another combination of their values may be.
   const auto is_good = [](const NearConfig& each) { return each.expected_loss < kPoorLoss; };
-  if (any_tuned && std::ranges::none_of(ranked, is_good)) {
+  if (any_tuned) {
+    ValuesByHash values = values_of(*learned.model);
+    if (std::ranges::any_of(ranked, is_good)) {
+      for (const NearConfig& each : ranked) values.erase(each.id.implementation_hash);
+    }
     asked.clear();
     const ConfigIds refused = refused_around(around);
-    for (ConfigId& id : combined(values_of(*learned.model), key.problem)) {
+    for (ConfigId& id : combined(values, key.problem)) {
       if (!refused.contains(id))
         asked.push_back(&compiled.emplace_back(StoredConfig{*any_tuned, std::nullopt, std::move(id)}));
     }

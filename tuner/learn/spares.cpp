@@ -148,12 +148,13 @@ class SpareChoosing {
     const Problem problem = problem_of(interface_, spec_, shape);
     if (learned_) {
       const ModelPredictor model(*learned_->model, interface_, problem, device_, recipe_of_);
-      note_expected(learned_configs(), model);
-      // None of the timed configs is good here: another of the space may be.
+      std::set<std::string> judged = note_expected(learned_configs(), model);
+      // None of the timed configs is good here, or none of an implementation can be launched: others of the space may.
       if (loss_.back() >= kPoorLoss && std::ranges::none_of(expected_.back(), is_good)) {
         expected_.back().clear();
-        note_expected(launchable(problem), model);
+        judged.clear();
       }
+      note_expected(launchable(problem, judged), model);
       return;
     }
     std::vector<ShapeSummary> around;
@@ -194,9 +195,11 @@ class SpareChoosing {
     return configs;
   }
 
-  [[nodiscard]] std::vector<ConfigId> launchable(const Problem& problem) const {
+  /// All configs that can be launched, without those of the implementations `but`.
+  [[nodiscard]] std::vector<ConfigId> launchable(const Problem& problem, const std::set<std::string>& but = {}) const {
     std::vector<ConfigId> configs;
     for (const Known& known : implementations_) {
+      if (but.contains(known.hash)) continue;
       for (Config& config : combinations(known.recipe, known.values, problem, device_)) {
         if (config.specialised() ||
             std::holds_alternative<Illegal>(make_plan(interface_, known.recipe, config, problem, device_))) {
@@ -208,14 +211,18 @@ class SpareChoosing {
     return configs;
   }
 
-  /// Notes the losses at the newest shape of expected_.
-  void note_expected(const std::vector<ConfigId>& configs, const Predictor& predictor) {
+  /// Notes the losses at the newest shape of expected_. Returns the implementations of configs that have one.
+  std::set<std::string> note_expected(const std::vector<ConfigId>& configs, const Predictor& predictor) {
     std::vector<const ConfigId*> asked;
     for (const ConfigId& config : configs) asked.push_back(&config);
     const std::vector<std::optional<double>> losses = predictor.losses(asked);
+    std::set<std::string> judged;
     for (std::size_t i = 0; i < configs.size(); ++i) {
-      if (losses[i]) note_expected(configs[i], *losses[i]);
+      if (!losses[i]) continue;
+      note_expected(configs[i], *losses[i]);
+      judged.insert(configs[i].implementation_hash);
     }
+    return judged;
   }
 
   void note_expected(const ConfigId& config, double loss) {

@@ -269,6 +269,27 @@ TEST_F(SparesTest, beyond_those_asked_for_serve_shapes_at_which_nothing_known_is
   EXPECT_THAT(choose(0), IsEmpty()) << "that has a binary";
 }
 
+TEST_F(SparesTest, are_of_any_values_where_nothing_learned_of_an_implementation_can_be_launched) {
+  const std::string good = "wide{num_warps=2,vec=1,static_dims=0}", another = "another hash";
+  const std::string whole = "wide{num_warps=8,vec=8,static_dims=0}", any = "wide{num_warps=8,vec=1,static_dims=0}";
+  tune(8, 64, good);
+  tune(4096, 8190, good);
+  tune(8, 64, "plain{num_warps=1}", WinnerRole::base);
+  cache_.store().put_implementation(interface_.hash(), {another, scale_wide()});
+  time(8, 64, whole, 90, another);
+  time(4096, 8190, "wide{num_warps=8,vec=1,static_dims=1}", 90, another);
+  const ProblemKey key{parse_problem("scale[dtype=f16]{rows=8,cols=64}", interface_), interface_.hash(),
+                       device_.fingerprint()};
+  const std::string wide =
+      cache_.store().winner_of(key, MeasureMode::cold, WinnerRole::best).value().implementation_hash;
+  cache_.store().put_loss_model(key, MeasureMode::cold,
+                                test::model_of({{wide, another}, {"num_warps", "static_dims", "vec"}, 2},
+                                               {.feature = 1, .cut = 2, .below = 0.3}, {{0, good}, {1, whole}}));
+  const std::vector<Spare> spares = choose(8, {}, 0);
+  EXPECT_THAT(texts(spares), ::testing::UnorderedElementsAre(whole, any));
+  for (const Spare& each : spares) EXPECT_EQ(each.id.implementation_hash, another);
+}
+
 TEST_F(SparesTest, are_found_for_shapes_that_few_are_like_whatever_the_base_promises) {
   const std::string usual = "wide{num_warps=8,vec=1,static_dims=0}";
   tune(8, 64, usual);

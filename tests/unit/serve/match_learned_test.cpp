@@ -257,6 +257,21 @@ TEST_F(MatchLearned, whoever_compiles_combines_values_where_nothing_that_was_lea
   EXPECT_THAT(offered(softmax_key(8, 64)), ElementsAre("nearest 8x128 onchip{num_warps=2,static_dims=0}"));
 }
 
+TEST_F(MatchLearned, whoever_compiles_combines_values_of_an_implementation_of_which_nothing_learned_of_is_legal) {
+  put_picky("cols >= 1");
+  StoredImplementation other = onchip("impl-q");
+  other.recipe.constraints.push_back(Formula::parse("cols >= 128 or (num_warps == 16 and static_dims == 0)"));
+  store.put_implementation(softmax_interface().hash(), other);
+  learn(test::model_of(
+      onchip_space({"impl-p", "impl-q"}), {.feature = 1, .cut = 3.1F, .below = 0.3},
+      {{0, onchip_config(2, 0).text()}, {1, onchip_config(16, 1).text()}, {1, onchip_config(4, 0).text()}}));
+  EXPECT_THAT(offered(softmax_key(8, 64), true),
+              ElementsAre("nearest 8x128 onchip{num_warps=16,static_dims=0} compiled",
+                          "nearest 8x128 onchip{num_warps=2,static_dims=0}"));
+  EXPECT_EQ(offered(softmax_key(8, 256), true).front(), "nearest 8x128 onchip{num_warps=16,static_dims=1} compiled");
+  EXPECT_THAT(offered(softmax_key(8, 64)), ElementsAre("nearest 8x128 onchip{num_warps=2,static_dims=0}"));
+}
+
 TEST_F(MatchLearned, no_combination_of_values_serves_that_failed_or_is_the_base_of_a_shape_around) {
   put_picky("static_dims == 0 or cols >= 128");
   put_server(store, near, onchip_config(32, 0), WinnerRole::base, "impl-p");
