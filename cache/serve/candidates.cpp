@@ -308,7 +308,7 @@ std::vector<ShapeSummary> Candidates::known_shapes(const Around& around, const s
 
 /// The configs that may serve, by the learned model, the least expected loss first: those with a binary, and with
 /// compiles all configs that it was learned from. Where none of these is good, all combinations of their values may
-/// serve; where none of an implementation can be launched, all of its own.
+/// serve; where none of an implementation is legal, all of its own.
 /// The nearest readable tuned shape stands for the origin of what has no binary.
 std::vector<NearConfig> Candidates::rank_by_model(const Learned& learned, const Around& around) {
   const ProblemKey& key = around.key;
@@ -352,8 +352,9 @@ std::vector<NearConfig> Candidates::rank_by_model(const Learned& learned, const 
       for (const NearConfig& each : ranked) values.erase(each.id.implementation_hash);
     }
     asked.clear();
-    const ConfigIds refused = refused_around(around);
-    for (ConfigId& id : combined(values, key.problem)) {
+    std::vector<ConfigId> more = combined(values, key.problem);
+    const ConfigIds refused = more.empty() ? ConfigIds{} : refused_around(around);
+    for (ConfigId& id : more) {
       if (!refused.contains(id))
         asked.push_back(&compiled.emplace_back(StoredConfig{*any_tuned, std::nullopt, std::move(id)}));
     }

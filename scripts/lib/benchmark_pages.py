@@ -35,8 +35,8 @@ HEAD_MEANS = {"rows": "row ops", "gemm": "products", "attention": "attention", "
               "decode": "decoding", "gradients": "row gradients", "fused": "fused"}
 LARGE_BYTES = 128 << 20
 HEAD_SHAPES = {"rows": {"8192x4096"}, "gemm": {"4096x4096x4096", "16x4096x4096"}}
-# One of each row op.
-LEFT_OUT_OF_HEAD = re.compile(r"add_rmsnorm\[store=no|swiglu\[layout=split|bias_act_dropout|bias_act\[act=(?!gelu\])")
+# Of a row op with variants one is left; bias_act_dropout is.
+LEFT_OUT_OF_HEAD = re.compile(r"add_rmsnorm\[store=no|swiglu\[layout=split|bias_act_dropout|bias_act\[act=(?!gelu[],])")
 
 
 def load(folder):

@@ -245,6 +245,17 @@ class Pages(unittest.TestCase):
         self.assertIn("| `softmax` | 8192x4096 | 33.4 |", text)
         self.assertIn("The table leaves out attributes", text)
 
+    def test_put_one_variant_of_a_row_op_into_the_readmes_table(self):
+        ops = ["add_rmsnorm[store=no]", "add_rmsnorm[store=yes]", "bias_act[act=gelu]", "bias_act[act=gelu_erf]",
+               "bias_act[act=gelu,pitch=strided]", "bias_act_dropout[act=gelu]", "swiglu[layout=split]"]
+        with written("rows") as (folder, readme):
+            changed = result("rows") | {"figures": {"versions": {}, "cells": [CELL | {"op": op} for op in ops]}}
+            (folder / "rows.json").write_text(json.dumps(changed), encoding="utf-8")
+            benchmark_pages.write(folder, readme, False)
+            lines = readme.read_text(encoding="utf-8").splitlines()
+        self.assertEqual([line.split("`")[1] for line in lines if line.startswith("| `")],
+                         ["add_rmsnorm[store=yes]", "bias_act[act=gelu]", "bias_act[act=gelu,pitch=strided]"])
+
     def test_put_the_readmes_table_between_its_marks(self):
         with written(*FIGURES) as (folder, readme):
             benchmark_pages.write(folder, readme, False)

@@ -84,6 +84,11 @@ class SpareChoosing {
     const std::size_t count = std::clamp(kShapesEach * counts.helpful, kFewestShapes, kMostShapes);
     const std::size_t around = count / kOneAroundOf;
     learned_ = source_.learned(key, mode_);
+    if (learned_) {
+      const std::vector<std::string>& judged = learned_->model->space().implementations;
+      std::erase_if(implementations_,
+                    [&](const Known& each) { return std::ranges::find(judged, each.hash) == judged.end(); });
+    }
     for (const ShapeDims& shape : drawn(range, count - around, 1, 0)) expect(tuned, shape);
     for (const ShapeDims& shape : drawn(range, around, kBeyond, kSeedAround)) expect(tuned, shape);
     std::vector<Spare> chosen;
@@ -195,11 +200,12 @@ class SpareChoosing {
     return configs;
   }
 
-  /// All configs that can be launched, without those of the implementations `but`.
-  [[nodiscard]] std::vector<ConfigId> launchable(const Problem& problem, const std::set<std::string>& but = {}) const {
+  /// All configs that can be launched, of the implementations that are not `judged`.
+  [[nodiscard]] std::vector<ConfigId> launchable(const Problem& problem,
+                                                 const std::set<std::string>& judged = {}) const {
     std::vector<ConfigId> configs;
     for (const Known& known : implementations_) {
-      if (but.contains(known.hash)) continue;
+      if (judged.contains(known.hash)) continue;
       for (Config& config : combinations(known.recipe, known.values, problem, device_)) {
         if (config.specialised() ||
             std::holds_alternative<Illegal>(make_plan(interface_, known.recipe, config, problem, device_))) {
@@ -218,7 +224,7 @@ class SpareChoosing {
     const std::vector<std::optional<double>> losses = predictor.losses(asked);
     std::set<std::string> judged;
     for (std::size_t i = 0; i < configs.size(); ++i) {
-      if (!losses[i]) continue;
+      if (!losses[i] || refused_.contains(configs[i])) continue;
       note_expected(configs[i], *losses[i]);
       judged.insert(configs[i].implementation_hash);
     }
@@ -226,7 +232,6 @@ class SpareChoosing {
   }
 
   void note_expected(const ConfigId& config, double loss) {
-    if (refused_.contains(config)) return;
     if (kept_.contains(config)) {
       loss_.back() = std::min(loss_.back(), loss);
       return;

@@ -52,7 +52,7 @@ __device__ constexpr int sum_blocks() {
 }
 
 // Warp w takes the parts w, w + kThreads / 32, …; each lane kVec columns, a whole vector at an aligned address. A null
-// output is skipped. Shared memory: kSums · kThreads · kVec floats.
+// output is skipped. Shared memory: half of kSums · kThreads · kVec doubles.
 template <int kSums, int kVec, int kThreads>
 __device__ __forceinline__ void sum_parts(const ColumnPartials& from, float* const (&outputs)[kSums]) {
   constexpr int kAcross = kWarpSize * kVec, kDown = kThreads / kWarpSize, kHalf = kDown / 2, kUnroll = 5;

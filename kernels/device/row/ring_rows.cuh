@@ -4,7 +4,8 @@
 // Row ops with a weight per column whose results need all inputs and a few sums over the row, and which also sum over
 // all rows, per column, as gradients do. A group of threads of a block or a cluster takes a row at a time and keeps its
 // columns: sums over rows stay in registers and leave the block once; gradient_sums.cuh adds them. Rows travel to
-// shared memory while others are computed. A thread copies what it alone reads: no barrier.
+// shared memory while others are computed. A thread copies what it alone reads, but for the shift's elements, which a
+// warp's first lane copies: no barrier.
 //
 //   stage 0   input 0: v0 v1 v2 …   input 1: v0 v1 v2 …        a ring of `stages` rows; vi is thread i's vector
 //   stage 1   input 0: v0 v1 v2 …   input 1: v0 v1 v2 …
@@ -25,7 +26,8 @@
 //   result(in, weight, scale, added)  the result of an element; `added` receives its terms of the sums over rows:
 //                                     zeros, if the row is not there
 //
-// An output may be an input: a thread writes only elements that it alone has read. sm_80 and later, clusters sm_90.
+// An output may be an input: a thread writes only elements that it alone has read, or a row's first ones after all of
+// the row's threads have exchanged their sums. sm_80 and later, clusters sm_90.
 
 #include "device/config.cuh"
 #include "device/convert.cuh"
@@ -222,8 +224,8 @@ __device__ __forceinline__ void keep_narrow(Packed<T, kVec> (&vectors)[kChunks])
   }
 }
 
-// A T near the mean of some elements; of equal ones exactly their value. The difference of two T of 16 bits is exact in
-// fp32, unless one is 2^13 times the other.
+// A T near the mean of some elements; of equal ones exactly their value, if their sum is finite. The difference of two
+// T of 16 bits is exact in fp32, unless one is 2^13 times the other.
 template <class T, int kCount>
 __device__ __forceinline__ float shift_near(const Packed<T, kCount>& elements) {
   float values[kCount];
@@ -476,8 +478,8 @@ class RingRows {
     return reinterpret_cast<Firsts*>(shared_ + kTalkBytes) + (stage * kBatch + b) * kGroups + threadIdx.x / kLanes;
   }
 
-  // Starts the copies of row first + group and the next batch - 1 rows, into a stage that all lanes have read. What
-  // does not exist is zeros.
+  // Starts the copies of row first + group and the next batch - 1 rows, into a stage that all lanes have read. Rows
+  // and columns that do not exist become zeros.
   __device__ __forceinline__ void fetch(i64 first, int stage) {
     i64 row = first + group_;
 #pragma unroll
