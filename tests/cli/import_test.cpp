@@ -176,7 +176,7 @@ TEST_F(ImportVerb, takes_the_winners_that_are_shipped) {
   }
   EXPECT_LT(bytes, 120'000'000U);
   const Store folded(TILEWRIGHT_SHIPPED_WINNERS, {.access = StoreAccess::read});
-  EXPECT_LT(fs::file_size(folded.path()), 400'000'000U);
+  EXPECT_LT(fs::file_size(folded.path()), 390'000'000U);
   const auto json = json_here({"import", shipped.string()});
   EXPECT_GE(json["rows"].size(), 13U);
   EXPECT_EQ(counts().models, folded.counts().models);
