@@ -35,7 +35,7 @@ HEAD_MEANS = {"rows": "row ops", "gemm": "products", "attention": "attention", "
               "decode": "decoding", "gradients": "row gradients", "fused": "fused"}
 LARGE_BYTES = 128 << 20
 HEAD_SHAPES = {"rows": {"8192x4096"}, "gemm": {"4096x4096x4096", "16x4096x4096"}}
-# Of a row op with variants one is left; bias_act_dropout is.
+# The README has one variant of each row op, and none of bias_act_dropout.
 LEFT_OUT_OF_HEAD = re.compile(r"add_rmsnorm\[store=no|swiglu\[layout=split|bias_act_dropout|bias_act\[act=(?!gelu[],])")
 
 

@@ -52,7 +52,9 @@ Verb prepare_verb() {
           "A winner may have dims as constants, or fit its shape so closely that it serves no other. So prepare also "
           "compiles configs without specialised dims. It draws random shapes between and around the tuned ones, those "
           "of the whole op if the spec has fewer than {}. It takes, one by one, the config that most reduces the mean "
-          "expected loss there, until none reduces it by {:.2f} %. Configs within {:.0f} % of the best one of a tuned "
+          "expected loss there, until none reduces it by {:.2f} %. Where no timed config of an implementation is "
+          "legal, "
+          "untimed ones count. Configs within {:.0f} % of the best one of a tuned "
           "shape follow, up to {} in all. Where all binaries are expected to take twice the fastest's time or more, up "
           "to {} more are compiled, which need not have been timed. The cache keeps them as spares, which go where the "
           "model goes.",
