@@ -36,6 +36,11 @@ void expect_all_right(const Product& product, std::size_t most, std::string_view
   for (std::size_t i = 0; i < count; ++i) expect_right(product, configs[i * configs.size() / count].text(), options);
 }
 
+auto configs_on_an_h200(const Product& product) {
+  const auto legal = expand(gemm().definition(), gemm().problem(product.key()), facts_of_an_h200()).legal;
+  return std::ranges::count(legal, "skinny", [](const Candidate& each) { return each.config.implementation; });
+}
+
 TEST(GemmSkinny, is_right_for_every_layout_type_and_number_of_rows) {
   for (const auto& [dtype, math] : kKinds) {
     for (const char* layout : kLayouts) {
@@ -43,6 +48,21 @@ TEST(GemmSkinny, is_right_for_every_layout_type_and_number_of_rows) {
         const Product product{.dtype = dtype, .layout = layout, .m = m, .n = 88, .k = 600, .math = math};
         if (is_exact(product) && (m > 16 || product.layout == "tn")) continue;
         expect_all_right(product, 1);
+      }
+    }
+  }
+}
+
+TEST(GemmSkinny, has_a_config_for_every_width_of_few_rows) {
+  for (const auto& [dtype, math] : kKinds) {
+    for (const char* layout : kLayouts) {
+      for (const int m : {1, 8, 16, 43, 64}) {
+        for (const int n : {8, 64, 2136, 5000, 8704, 16896}) {
+          const Product product{.dtype = dtype, .layout = layout, .m = m, .n = n, .k = 2560, .math = math};
+          if (is_exact(product) && (m > 16 || product.layout == "tn")) continue;
+          const auto legal = configs_on_an_h200(product);
+          EXPECT_TRUE(legal >= 1 && legal <= 40) << legal << " for " << product.key();
+        }
       }
     }
   }
