@@ -30,6 +30,7 @@ PEERS = {"eager": "eager", "compile": "torch.compile", "cublaslt": "cuBLASLt", "
          "flashinfer": "FlashInfer"}
 LONG = {"flash2": "FlashAttention 2", "flash4": "FlashAttention 4",
         "flashinfer": "the fastest of its kernels (tensor cores, CUDA cores, XQA)"}
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")  # of a terminal
 BEGIN, END = "<!-- scripts/benchmark report makes what follows -->", "<!-- until here -->"
 HEAD_MEANS = {"rows": "row ops", "gemm": "products", "attention": "attention", "attention_bwd": "its gradients",
               "decode": "decoding", "gradients": "row gradients", "fused": "fused"}
@@ -152,9 +153,18 @@ def cells_tables(cells):
     return parts + reasons_of(cells) + faults_of(cells)
 
 
+def in_short(why):
+    """The first words of an error: without colours, on one line, at most 160 characters."""
+    lines = list(filter(None, (" ".join(line.split()) for line in ESCAPES.sub("", why).splitlines())))
+    first = lines[0] if lines else ""
+    # An error's kind alone says little: what it says follows on the next lines.
+    words = f"{first} {lines[1]}" if first.endswith(":") and len(lines) > 1 else first
+    return words if len(words) <= 160 else words[:157].rstrip() + "..."
+
+
 def reasons_of(cells):
     """Why cells have no verdict, a line each."""
-    lines = [f"- `{cell['op']}` {cell['shape']} {cell['dtype']}: {PEERS.get(name, name)}: {why[:80]}"
+    lines = [f"- `{cell['op']}` {cell['shape']} {cell['dtype']}: {PEERS.get(name, name)}: {in_short(why)}"
              for cell in cells for name, why in cell["no_verdict"].items()]
     return ["\n".join(["No verdict:", *lines])] if lines else []
 

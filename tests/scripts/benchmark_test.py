@@ -163,6 +163,16 @@ class Pages(unittest.TestCase):
         self.assertIn("No verdict:\n- `softmax` 8192x4096 bf16: Triton: 3 elements of y are no numbers\n"
                       "- `softmax` 8192x4096 bf16: QuACK: ImportError: no quack", text)
 
+    def test_of_cells_say_why_there_is_no_verdict_in_one_line_without_colours(self):
+        self.assertEqual(benchmark_pages.in_short("DSLRuntimeError: \n\x1b[91m\x1b[1merror:\x1b[0m no  valid IR.\n  It"),
+                         "DSLRuntimeError: error: no valid IR.")
+        self.assertEqual(benchmark_pages.in_short("\n\n \x1b[0mAssertionError: 257\nmore"), "AssertionError: 257")
+        self.assertEqual(benchmark_pages.in_short("ValueError:"), "ValueError:")
+        self.assertEqual(benchmark_pages.in_short(""), "")
+        long = benchmark_pages.in_short("E: " + 100 * "long ")
+        self.assertLessEqual(len(long), 160)
+        self.assertTrue(long.endswith("..."))
+
     def test_of_untuned_shapes_name_the_bounds_of_those_that_lose_most(self):
         old = FIGURES["untuned"]["specs"][0]
         results = {"untuned": result("untuned") | {"figures": {"specs": [
@@ -356,7 +366,7 @@ class Measuring(unittest.TestCase):
             for brief in (False, True):
                 benchmark.PARTS["drawn"](self.bench(folder, lambda *_: "", brief=brief)[0])
         for part, words in called:
-            self.assertEqual((part, words[words.index("--off-beaten") + 1]), ("drawn", "34"))
+            self.assertEqual((part, words[words.index("--off-beaten") + 1]), ("drawn", "59"))
         self.assertEqual([("--only" in words, words[words.index("--sets") + 1]) for _, words in called],
                          [(False, "plain,epilogue"), (True, "plain")])
 
