@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 
 from . import torch_ops
-from .cells import HEAD, POSITIONS, SCALARS, VOCAB
+from .cells import FLAT, HEAD, POSITIONS, SCALARS, VOCAB
 from .philox import keep_mask
 
 IGNORED = SCALARS["ignore"]
@@ -52,7 +52,7 @@ def _mask(rows, cols, first=0):
 
 
 def _norm_formula(centred, eps):
-    def run(x, weight, dy):
+    def run(x, weight, dy, dsum=None):
         wide, gradient = x.float(), dy.float()
         if centred:
             wide = wide - wide.mean(-1, keepdim=True)
@@ -63,7 +63,8 @@ def _norm_formula(centred, eps):
         if centred:
             rest = rest - g.mean(-1, keepdim=True)
         sums = ((gradient * normal).sum(0), gradient.sum(0)) if centred else ((gradient * normal).sum(0),)
-        return ((rest * rstd).to(x.dtype), *sums)
+        dx = rest * rstd if dsum is None else rest * rstd + dsum.float()
+        return (dx.to(x.dtype), *sums)
     return run
 
 
@@ -97,6 +98,14 @@ def _swiglu_formula(gate, up, dy):
     return ((gradient * up.float() * s * (1 + wide * (1 - s))).to(gate.dtype), (gradient * wide * s).to(gate.dtype))
 
 
+def _packed_swiglu_formula(gate_up, dy):
+    return torch.cat(_swiglu_formula(*gate_up.chunk(2, -1), dy), -1)
+
+
+def _gelu_formula(x, dy):
+    return (dy.float() * _slope("gelu", x.float())).to(x.dtype)
+
+
 def _loss(logits, target):
     return F.cross_entropy(logits.float(), target, reduction="none", ignore_index=IGNORED), None
 
@@ -112,18 +121,29 @@ def _loss_and_gradient(logits, target, dloss):
     return loss, None, torch.where(known[:, None], gradient * dloss[:, None], 0.0).to(logits.dtype)
 
 
-def _rotated(q, k, cos, sin, position):
-    """In the type of cos and sin."""
-    c, s = cos[position][:, None, :], sin[position][:, None, :]
+def _rotation(cell):
+    """Of q and k, in the type of cos and sin."""
+    interleaved, eps = ("style", "interleaved") in cell.attributes, SCALARS["eps"]
 
-    def rotate(x):
-        first, second = x.unflatten(-1, (-1, HEAD)).to(cos.dtype).chunk(2, -1)
-        return torch.cat((first * c - second * s, second * c + first * s), -1).flatten(1)
-    return rotate(q), rotate(k)
+    def run(q, k, cos, sin, position, wq=None, wk=None):
+        c, s = cos[position][:, None, :], sin[position][:, None, :]
+
+        def rotate(x, weight):
+            x = x.unflatten(-1, (-1, HEAD)).to(cos.dtype)
+            if weight is not None:
+                x = x * torch.rsqrt(x.square().mean(-1, keepdim=True) + eps) * weight.to(cos.dtype)
+            if interleaved:
+                first, second = x[..., 0::2], x[..., 1::2]
+                return torch.stack((first * c - second * s, second * c + first * s), -1).flatten(1)
+            first, second = x.chunk(2, -1)
+            return torch.cat((first * c - second * s, second * c + first * s), -1).flatten(1)
+        return rotate(q, wq), rotate(k, wk)
+    return run
 
 
-def _rope_formula(q, k, cos, sin, position):
-    return tuple(each.to(q.dtype) for each in _rotated(q, k, cos, sin, position))
+def _rope_formula(cell):
+    rotated = _rotation(cell)
+    return lambda q, *others: tuple(each.to(q.dtype) for each in rotated(q, *others))
 
 
 def _embedding(table, index):
@@ -134,45 +154,63 @@ def _embedding_gradient(dy, index):
     return aten.embedding_dense_backward(dy, index, VOCAB, -1, False)
 
 
-# The same for torch.compile and eager.
-PLAIN = {"embedding": _embedding, "embedding_bwd": _embedding_gradient, "rope": _rope_formula}
+# By cell; the same for torch.compile and eager.
+PLAIN = {"embedding": lambda _: _embedding, "embedding_bwd": lambda _: _embedding_gradient, "rope": _rope_formula}
+
+
+def _is_packed(cell):
+    return ("layout", "packed") in cell.attributes
+
+
+def _plus(given, dx, *sums):
+    """With the gradient of the sum where the op adds it."""
+    return (dx + given["dsum"] if "dsum" in given else dx, *sums)
 
 
 def formula(cell):
     """As one would write it for torch.compile, in f32."""
     if cell.op in PLAIN:
-        return PLAIN[cell.op]
+        return PLAIN[cell.op](cell)
     if cell.op in ("rmsnorm_bwd", "layernorm_bwd"):
         return _norm_formula(cell.op == "layernorm_bwd", SCALARS["eps"])
     if cell.op == "bias_act_dropout_bwd":
         return _dropout_formula(cell, _mask(cell.rows, cell.cols))
     if cell.op == "cross_entropy":
         return _loss_and_gradient if ("grad", "yes") in cell.attributes else _loss
-    return {"softmax_bwd": _softmax_formula, "swiglu_bwd": _swiglu_formula}[cell.op]
+    if _is_packed(cell):
+        return _packed_swiglu_formula
+    return {"softmax_bwd": _softmax_formula, "swiglu_bwd": _swiglu_formula, "activation_bwd": _gelu_formula}[cell.op]
 
 
 def eager(cell, sets):
     """By torch's own kernels."""
     if cell.op in PLAIN:
-        return lambda i: PLAIN[cell.op](*sets.tensors(i))
+        function = PLAIN[cell.op](cell)
+        return lambda i: function(*sets.tensors(i))
     eps, cols = SCALARS["eps"], cell.cols
     if cell.op == "softmax_bwd":
         return lambda i: aten._softmax_backward_data(sets.inputs[i]["dy"], sets.inputs[i]["y"], -1,
                                                      torch_ops.DTYPES[cell.dtype])
     if cell.op == "rmsnorm_bwd":
         kept = [aten._fused_rms_norm(each["x"], [cols], each["weight"], eps)[1] for each in sets.inputs]
-        return lambda i: aten._fused_rms_norm_backward(
-            sets.inputs[i]["dy"], sets.inputs[i]["x"], [cols], kept[i], sets.inputs[i]["weight"], [True, True])
+        return lambda i: _plus(sets.inputs[i], *aten._fused_rms_norm_backward(
+            sets.inputs[i]["dy"], sets.inputs[i]["x"], [cols], kept[i], sets.inputs[i]["weight"], [True, True]))
     if cell.op == "layernorm_bwd":
         kept = [aten.native_layer_norm(each["x"], [cols], each["weight"], each["weight"], eps)[1:]
                 for each in sets.inputs]
-        return lambda i: aten.native_layer_norm_backward(
+        return lambda i: _plus(sets.inputs[i], *aten.native_layer_norm_backward(
             sets.inputs[i]["dy"], sets.inputs[i]["x"], [cols], *kept[i], sets.inputs[i]["weight"],
-            sets.inputs[i]["weight"], [True, True, True])
+            sets.inputs[i]["weight"], [True, True, True]))
+    if cell.op == "activation_bwd":
+        return lambda i: aten.gelu_backward(sets.inputs[i]["dy"], sets.inputs[i]["x"], approximate="tanh")
     if cell.op == "swiglu_bwd":
         def swiglu(gate, up, dy):
             return aten.silu_backward(dy * up, gate), dy * F.silu(gate)
-        return lambda i: swiglu(*sets.tensors(i))
+
+        def packed(gate_up, dy):
+            return torch.cat(swiglu(*gate_up.chunk(2, -1), dy), -1)
+        function = packed if _is_packed(cell) else swiglu
+        return lambda i: function(*sets.tensors(i))
     if cell.op == "bias_act_dropout_bwd":
         mask, act = _mask(cell.rows, cell.cols), dict(cell.attributes)["act"]
 
@@ -273,6 +311,22 @@ def _liger_embedding(cell, sets):
     return lambda i: LigerEmbeddingFunction.backward(kept[i], sets.inputs[i]["dy"])[0]
 
 
+def _liger_fused_add(sets):
+    """What its forward pass keeps of the sum, of which x is one here."""
+    from liger_kernel.ops import fused_add_rms_norm
+    # Behind y and the sum: the deviations' inverses, the block and its warps and stages, the casting mode.
+    kept = [fused_add_rms_norm.fused_add_rms_norm_forward(each["x"], torch.zeros_like(each["x"]), each["weight"],
+                                                          SCALARS["eps"], 0.0, "llama")[2:] for each in sets.inputs]
+
+    def launch(i):
+        given, (rstd, *settings, casting) = sets.inputs[i], kept[i]
+        dx, _, dw = fused_add_rms_norm.fused_add_rms_norm_backward(given["dy"], given["dsum"], given["x"],
+                                                                   given["weight"], rstd, 0.0, casting, *settings,
+                                                                   False)
+        return dx, dw
+    return launch
+
+
 def liger(cell, sets):
     if cell.op == "rope":
         return _liger_rope(sets)
@@ -284,6 +338,8 @@ def liger(cell, sets):
         from liger_kernel.ops import softmax
         settings = softmax._softmax_forward(sets.inputs[0]["y"])[1:]
         return lambda i: softmax._softmax_backward(sets.inputs[i]["dy"], sets.inputs[i]["y"], *settings)
+    if cell.op == "rmsnorm_bwd" and ("add", "yes") in cell.attributes:
+        return _liger_fused_add(sets)
     if cell.op == "rmsnorm_bwd":
         from liger_kernel.ops import rms_norm
         kept = [rms_norm.rms_norm_forward(each["x"], each["weight"], SCALARS["eps"], 0.0, "llama", None)
@@ -308,8 +364,10 @@ def quack(cell, sets):
         return lambda i: softmax_bwd(sets.inputs[i]["dy"], sets.inputs[i]["y"])
     if cell.op == "rope":
         from quack.rotary import apply_rotary
+        interleaved = ("style", "interleaved") in cell.attributes
         return lambda i: tuple(apply_rotary(_in_heads(sets.inputs[i][name]), sets.inputs[i]["cos"],
-                                            sets.inputs[i]["sin"]).flatten(2).flatten(0, 1) for name in ("q", "k"))
+                                            sets.inputs[i]["sin"], interleaved=interleaved).flatten(2).flatten(0, 1)
+                               for name in ("q", "k"))
     if cell.op == "cross_entropy":
         from quack.cross_entropy import cross_entropy_fwd
         has_gradient = ("grad", "yes") in cell.attributes
@@ -322,7 +380,7 @@ def quack(cell, sets):
     if cell.op == "rmsnorm_bwd":
         kept = [torch.rsqrt(each["x"].float().square().mean(-1) + eps) for each in sets.inputs]
         return lambda i: rmsnorm.rmsnorm_bwd(sets.inputs[i]["x"], sets.inputs[i]["weight"], sets.inputs[i]["dy"],
-                                             kept[i])[:2]
+                                             kept[i], sets.inputs[i].get("dsum"))[:2]
     means = [each["x"].float().mean(-1) for each in sets.inputs]
     kept = [torch.rsqrt(each["x"].float().var(-1, correction=0) + eps) for each in sets.inputs]
     weights = [each["weight"].float() for each in sets.inputs]
@@ -330,14 +388,17 @@ def quack(cell, sets):
 
 
 def exact(cell, inputs):
-    """The outputs in float64, by slices of rows: yields (first, last, outputs by name), with sums over all rows under
+    """The outputs in float64, by slices of rows: yields (first, last, outputs by name; elements of flat ops), with sums over all rows under
     (None, None) at the end."""
     sums, kinds = {}, {argument.name: argument.kind for argument in cell.arguments()}
     step = max(1, SLICE // cell.cols)
+    width = cell.cols if cell.op in FLAT else 1  # elements of a row, of what has no rows
+    rotated = _rotation(cell)
     eps, scale = _rounded(SCALARS["eps"]), _rounded(SCALARS["scale"])
     for first in range(0, cell.rows, step):
         last = min(first + step, cell.rows)
-        given = {name: tensor[first:last] if kinds[name] in ("matrix", "column") else tensor
+        part = slice(first * width, last * width)
+        given = {name: tensor[part] if kinds[name] in ("flat", "matrix", "wide", "column") else tensor
                  for name, tensor in inputs.items()}
         given = {name: tensor.double() if tensor.is_floating_point() else tensor for name, tensor in given.items()}
         added = {}
@@ -352,7 +413,9 @@ def exact(cell, inputs):
             rest = g - normal * (g * normal).mean(-1, keepdim=True)
             if cell.op == "layernorm_bwd":
                 rest = rest - g.mean(-1, keepdim=True)
-            outputs = {"dx": rest * rstd}
+            outputs = {"dx": rest * rstd + given.get("dsum", 0.0)}
+        elif cell.op == "activation_bwd":
+            outputs = {"dx": given["dy"] * _slope("gelu", given["x"])}
         elif cell.op == "embedding":
             outputs = {"y": given["table"][given["index"]]}
         elif cell.op == "embedding_bwd":
@@ -360,13 +423,16 @@ def exact(cell, inputs):
             dtable = torch.zeros(VOCAB, cell.cols, dtype=torch.float64, device="cuda")
             added["dtable"] = dtable.index_add_(0, given["index"], given["dy"])
         elif cell.op == "rope":
-            outputs = dict(zip(("q_out", "k_out"), _rotated(*given.values())))
+            outputs = dict(zip(("q_out", "k_out"), rotated(*given.values())))
         elif cell.op == "softmax_bwd":
             y, dy = given["y"], given["dy"]
             outputs = {"dx": y * (dy - (y * dy).sum(-1, keepdim=True))}
         elif cell.op == "swiglu_bwd":
-            gate, s = given["gate"], torch.sigmoid(given["gate"])
-            outputs = {"dgate": given["dy"] * given["up"] * s * (1 + gate * (1 - s)), "dup": given["dy"] * gate * s}
+            gate, up = given["gate_up"].chunk(2, -1) if _is_packed(cell) else (given["gate"], given["up"])
+            s = torch.sigmoid(gate)
+            outputs = {"dgate": given["dy"] * up * s * (1 + gate * (1 - s)), "dup": given["dy"] * gate * s}
+            if _is_packed(cell):
+                outputs = {"dgate_up": torch.cat(tuple(outputs.values()), -1)}
         elif cell.op == "bias_act_dropout_bwd":
             z = (given["x"] + given["bias"]) * scale
             kept = torch.where(_mask(last - first, cell.cols, first), given["dy"] / (1 - _rounded(SCALARS["p"])), 0.0)
@@ -384,6 +450,6 @@ def exact(cell, inputs):
                 outputs["dlogits"] = torch.where(known[:, None], gradient * given["dloss"][:, None], 0.0)
         for name, value in added.items():
             sums[name] = sums[name] + value if name in sums else value
-        yield first, last, outputs
+        yield part.start, part.stop, outputs
     if sums:
         yield None, None, sums

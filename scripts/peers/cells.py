@@ -8,12 +8,12 @@ import re
 ELEMENT_BYTES = {"f32": 4, "f16": 2, "bf16": 2}
 ACTS = ["none", "relu", "leaky_relu", "gelu", "gelu_erf", "silu", "tanh"]
 NORMS = {"rmsnorm", "add_rmsnorm", "add_rmsnorm_silu", "layernorm", "add_layernorm"}
-FLAT = {"activation", "add", "mul", "dropout"}
+FLAT = {"activation", "activation_bwd", "add", "mul", "dropout"}
 SCALARS = {"eps": 1e-5, "scale": 0.75, "p": 0.1, "seed": 0x0123456789ABCDEF, "offset": 7, "smoothing": 0.0,
            "ignore": -100}
 # The way back: their outputs are compared by backward_measure.py.
-BACKWARD = {"softmax_bwd", "rmsnorm_bwd", "layernorm_bwd", "swiglu_bwd", "bias_act_dropout_bwd", "cross_entropy",
-            "embedding", "embedding_bwd", "rope"}
+BACKWARD = {"softmax_bwd", "rmsnorm_bwd", "layernorm_bwd", "swiglu_bwd", "bias_act_dropout_bwd", "activation_bwd",
+            "cross_entropy", "embedding", "embedding_bwd", "rope"}
 VOCAB = 32000  # rows of an embedding's table
 HEAD, POSITIONS = 128, 4096  # of rope: elements of a head, all rotated; a row is cols / HEAD heads of q, and of k
 
@@ -28,6 +28,7 @@ FEW_SHAPES = ["8192x4096", "4093x1000"]
 BACKWARD_SHAPES = ["32768x256", "32768x1024", "8192x4096", "4096x16384", "2048x65536", "8192x3000", "4093x1000"]
 TOKEN_SHAPES = ["8192x4096", "65536x1024", "65536x4096"]
 ROPE_SHAPES = ["16384x4096", "16384x1024", "64x4096"]
+FEW_BACKWARD_SHAPES, FEW_ROPE_SHAPES = ["32768x1024", "8192x4096", "4093x1000"], ["16384x4096", "64x4096"]
 VOCABULARIES = ["4096x32000", "8192x128256", "2048x200000", "4096x50257"]
 
 
@@ -36,7 +37,7 @@ class Argument:
     name: str
     role: str  # in, out or scalar
     kind: str  # flat (n), matrix (rows, cols), wide (rows, 2 cols), vector (cols), column (rows), table (VOCAB, cols),
-    # angles (POSITIONS, HEAD / 2); of a scalar its type
+    # angles (POSITIONS, HEAD / 2), head (HEAD); of a scalar its type
     type: str = "dtype"  # of a tensor
     value: int = None  # of a scalar that is not among SCALARS
 
@@ -45,7 +46,7 @@ class Argument:
             return (dims[0],)
         rows, cols = dims
         return {"matrix": (rows, cols), "wide": (rows, 2 * cols), "vector": (cols,), "column": (rows,),
-                "table": (VOCAB, cols), "angles": (POSITIONS, HEAD // 2)}[self.kind]
+                "table": (VOCAB, cols), "angles": (POSITIONS, HEAD // 2), "head": (HEAD,)}[self.kind]
 
 
 def arguments(op, attributes, cols=0):
@@ -96,10 +97,14 @@ def backward_arguments(op, attributes, cols):
     eps = [Argument("eps", "scalar", "f32")]
     if op == "softmax_bwd":
         return inputs("y", "dy") + outputs("dx")
-    if op == "rmsnorm_bwd":
-        return inputs("x", "weight", "dy") + outputs("dx") + f32("out", "vector", "dw") + eps
-    if op == "layernorm_bwd":
-        return inputs("x", "weight", "dy") + outputs("dx") + f32("out", "vector", "dw", "db") + eps
+    if op == "activation_bwd":
+        return [Argument(name, role, "flat") for name, role in (("x", "in"), ("dy", "in"), ("dx", "out"))]
+    if op in ("rmsnorm_bwd", "layernorm_bwd"):
+        added = inputs("dsum") if attributes.get("add") == "yes" else []
+        sums = ("dw", "db") if op == "layernorm_bwd" else ("dw",)
+        return inputs("x", "weight", "dy") + added + outputs("dx") + f32("out", "vector", *sums) + eps
+    if op == "swiglu_bwd" and attributes["layout"] == "packed":
+        return [Argument("gate_up", "in", "wide"), *inputs("dy"), Argument("dgate_up", "out", "wide")]
     if op == "swiglu_bwd":
         return inputs("gate", "up", "dy") + outputs("dgate", "dup")
     if op == "bias_act_dropout_bwd":
@@ -115,8 +120,10 @@ def backward_arguments(op, attributes, cols):
         angles = [Argument(name, "in", "angles", "f32") for name in ("cos", "sin")]
         strides = [Argument(f"{name}_{dim}", "scalar", "i64", value=value) for name in ("q", "k", "q_out", "k_out")
                    for dim, value in (("token", cols), ("head", HEAD))]
-        return (inputs("q", "k") + angles + [Argument("position", "in", "column", "i32")] + outputs("q_out", "k_out")
-                + strides)
+        normed = attributes["norm"] == "yes"
+        weights = [Argument(name, "in", "head") for name in ("wq", "wk")] if normed else []
+        return (inputs("q", "k") + angles + [Argument("position", "in", "column", "i32")] + weights
+                + outputs("q_out", "k_out") + (eps if normed else []) + strides)
     has_gradient = attributes["grad"] == "yes"
     return (inputs("logits") + [Argument("target", "in", "column", "i64")]
             + (f32("in", "column", "dloss") if has_gradient else []) + f32("out", "column", "loss", "lse")
@@ -233,11 +240,17 @@ def variants():
     yield "dropout", (), FLAT_SHAPES
     for op in ("softmax_bwd", "rmsnorm_bwd", "layernorm_bwd"):
         yield op, (), BACKWARD_SHAPES
+    for op in ("rmsnorm_bwd", "layernorm_bwd"):
+        yield op, (("add", "yes"),), FEW_BACKWARD_SHAPES
     yield "swiglu_bwd", (("layout", "split"),), BACKWARD_SHAPES
+    yield "swiglu_bwd", (("layout", "packed"),), FEW_BACKWARD_SHAPES
+    yield "activation_bwd", (("act", "gelu"),), ["4096x4096", "4096x16384"]
     yield "bias_act_dropout_bwd", (("act", "gelu"),), BACKWARD_SHAPES
     for grad in ("no", "yes"):
         yield "cross_entropy", (("grad", grad),), VOCABULARIES
     yield "rope", (("style", "halved"), ("norm", "no")), ROPE_SHAPES
+    for style, norm in (("interleaved", "no"), ("halved", "yes")):
+        yield "rope", (("style", style), ("norm", norm)), FEW_ROPE_SHAPES
     for op in ("embedding", "embedding_bwd"):
         yield op, (), TOKEN_SHAPES
 

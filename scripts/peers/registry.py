@@ -45,13 +45,22 @@ def _stores_sum(cell):
     return cell.op == "add_rmsnorm" and ("store", "yes") in cell.attributes
 
 
-def _is_halved_rope(cell):
-    return cell.op == "rope" and {("style", "halved"), ("norm", "no")} <= set(cell.attributes)
+def _adds_to_layernorm(cell):
+    """Beside its gradient that of the sum, which only theirs of rmsnorm takes."""
+    return cell.op == "layernorm_bwd" and ("add", "yes") in cell.attributes
+
+
+def _is_plain_rope(cell):
+    return cell.op == "rope" and ("norm", "no") in cell.attributes
 
 
 def _liger_has(cell):
-    if cell.op in ("cross_entropy", "embedding", "embedding_bwd") or _is_halved_rope(cell):
+    if _adds_to_layernorm(cell) or (cell.op == "swiglu_bwd" and ("layout", "split") not in cell.attributes):
+        return False
+    if cell.op in ("cross_entropy", "embedding", "embedding_bwd"):
         return True
+    if cell.op == "rope":
+        return _is_plain_rope(cell) and ("style", "halved") in cell.attributes
     by_rows = (cell.op in LIGER_ROWS or _stores_sum(cell)
                or (cell.op == "swiglu" and ("layout", "split") in cell.attributes))
     return by_rows and cell.cols <= LIGER_WIDEST
@@ -79,8 +88,8 @@ def _quack_has(cell):
         return (cell.op == "mlp" and (cell["gated"] == "yes" or cell["act"] in QUACK_ACTS)
                 and _has_pitches_for_quack(cell))
     if cell.op in BACKWARD:
-        return cell.op in ("softmax_bwd", "rmsnorm_bwd", "layernorm_bwd") or _is_halved_rope(cell) or (
-            cell.op == "cross_entropy" and cell.cols % 8 == 0)
+        return (cell.op in ("softmax_bwd", "rmsnorm_bwd", "layernorm_bwd") and not _adds_to_layernorm(cell)) or (
+            _is_plain_rope(cell)) or (cell.op == "cross_entropy" and cell.cols % 8 == 0)
     if not _is_gemm(cell):
         return cell.op in ("softmax", "rmsnorm", "layernorm") or _stores_sum(cell)
     attributes = dict(cell.attributes)

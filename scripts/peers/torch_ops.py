@@ -21,7 +21,7 @@ def type_of(cell, argument):
 def _spread(cell, name):
     """(mean, standard deviation): what is multiplied by is near 1; the weights of a product are small, so that its sums
     have the size of an activation."""
-    if name == "weight":
+    if name in ("weight", "wq", "wk"):
         return 1.0, 0.2
     if (cell.op == "gemm" and name == "b") or (cell.op in FUSED and name in PRODUCT_WEIGHTS):
         return 0.0, 0.02

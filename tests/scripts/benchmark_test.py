@@ -523,6 +523,11 @@ class Measuring(unittest.TestCase):
                 bench.begin("rows")
                 benchmark.compare(bench, "rows", "--op", "gemm")
 
+    def test_of_gradients_are_without_the_rarer_attributes_in_brief(self):
+        brief = benchmark.cells_of.make_cells(["bf16"], None, benchmark.BRIEF_GRADIENTS, benchmark.GRADIENTS.split(","))
+        self.assertEqual(len(brief), 10)
+        self.assertNotIn("add=yes", " ".join(cell.name for cell in brief))
+
     def test_of_gradients_sweep_the_copies_of_their_cells_before(self):
         with tempfile.TemporaryDirectory() as folder, \
                 mock.patch.object(benchmark, "find", lambda name, _=None: benchmark.Place(name, name)):

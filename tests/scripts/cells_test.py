@@ -60,6 +60,11 @@ class Cells(unittest.TestCase):
             return [argument.name for argument in cell(op, "3x5", **attributes).arguments()]
         self.assertEqual(names("rmsnorm_bwd"), ["x", "weight", "dy", "dx", "dw", "eps"])
         self.assertEqual(names("layernorm_bwd"), ["x", "weight", "dy", "dx", "dw", "db", "eps"])
+        self.assertEqual(names("rmsnorm_bwd", add="yes"), ["x", "weight", "dy", "dsum", "dx", "dw", "eps"])
+        self.assertEqual(names("layernorm_bwd", add="yes"), ["x", "weight", "dy", "dsum", "dx", "dw", "db", "eps"])
+        self.assertEqual(names("swiglu_bwd", layout="split"), ["gate", "up", "dy", "dgate", "dup"])
+        self.assertEqual(names("swiglu_bwd", layout="packed"), ["gate_up", "dy", "dgate_up"])
+        self.assertEqual(names("activation_bwd", act="gelu"), ["x", "dy", "dx"])
         self.assertEqual(names("bias_act_dropout_bwd", act="gelu"),
                          ["x", "bias", "dy", "dx", "dbias", "scale", "p", "seed", "offset"])
         self.assertEqual(names("cross_entropy", grad="no"), ["logits", "target", "loss", "lse", "smoothing", "ignore"])
@@ -67,11 +72,23 @@ class Cells(unittest.TestCase):
                          ["logits", "target", "dloss", "loss", "lse", "dlogits", "smoothing", "ignore"])
         self.assertEqual(names("embedding"), ["table", "index", "y"])
         self.assertEqual(names("embedding_bwd"), ["dy", "index", "dtable"])
-        self.assertEqual(names("rope"), ["q", "k", "cos", "sin", "position", "q_out", "k_out", "q_token", "q_head",
-                                         "k_token", "k_head", "q_out_token", "q_out_head", "k_out_token", "k_out_head"])
+        strides = ["q_token", "q_head", "k_token", "k_head", "q_out_token", "q_out_head", "k_out_token", "k_out_head"]
+        given = ["q", "k", "cos", "sin", "position"]
+        self.assertEqual(names("rope", style="interleaved", norm="no"), given + ["q_out", "k_out"] + strides)
+        self.assertEqual(names("rope", style="halved", norm="yes"),
+                         given + ["wq", "wk", "q_out", "k_out", "eps"] + strides)
+
+    def test_of_the_way_back_have_the_rarer_attributes_at_few_shapes(self):
+        shapes = {}
+        for each in cells.make_cells(["bf16"], ops=cells.BACKWARD):
+            shapes.setdefault(each.variant, []).append(each.shape)
+        for variant in ("rmsnorm_bwd[add=yes]", "layernorm_bwd[add=yes]", "swiglu_bwd[layout=packed]",
+                        "activation_bwd[act=gelu]", "rope[style=interleaved,norm=no]", "rope[style=halved,norm=yes]"):
+            self.assertIn(len(shapes[variant]), (2, 3), variant)
 
     def test_know_the_dims_of_their_op_beside_rows_and_columns(self):
         self.assertEqual(cell("embedding", "70x1024").call_dims, (70, cells.VOCAB, 1024))
+        self.assertEqual(cell("activation_bwd", "3x5", act="gelu").call_dims, (15,))
         self.assertEqual(cell("rope", "16x4096").call_dims, (16, 32, 32, 128, 128, cells.POSITIONS))
         self.assertEqual(cell("softmax", "3x5").call_dims, (3, 5))
 
@@ -79,6 +96,9 @@ class Cells(unittest.TestCase):
 class Traffic(unittest.TestCase):
     def test_of_the_way_back_counts_each_type(self):
         self.assertEqual(cell("rmsnorm_bwd", "3x5").traffic(), (60 + 10, 30 + 20))
+        self.assertEqual(cell("rmsnorm_bwd", "3x5", add="yes").traffic(), (90 + 10, 30 + 20))
+        self.assertEqual(cell("swiglu_bwd", "3x5", layout="packed").traffic(), (60 + 30, 60))
+        self.assertEqual(cell("activation_bwd", "3x5", act="gelu").traffic(), (60, 30))
         self.assertEqual(cell("cross_entropy", "3x5", grad="no").traffic(), (30 + 24, 24))
         self.assertEqual(cell("cross_entropy", "3x5", grad="yes").traffic(), (30 + 24 + 12, 24 + 30))
 
@@ -86,7 +106,10 @@ class Traffic(unittest.TestCase):
         self.assertEqual(cell("embedding", "3x5").traffic(), (30 + 24, 30))
         self.assertEqual(cell("embedding", "32001x5").traffic(), (cells.VOCAB * 10 + 32001 * 8, 320010))
         self.assertEqual(cell("embedding_bwd", "3x5").traffic(), (30 + 24, cells.VOCAB * 20))
-        self.assertEqual(cell("rope", "3x128").traffic(), (2 * 768 + 2 * 3 * 64 * 4 + 12, 2 * 768))
+        rope = cell("rope", "3x128", style="halved", norm="no")
+        self.assertEqual(rope.traffic(), (2 * 768 + 2 * 3 * 64 * 4 + 12, 2 * 768))
+        self.assertEqual(cell("rope", "3x128", style="halved", norm="yes").traffic()[0],
+                         rope.traffic()[0] + 2 * 128 * 2)
 
     def test_is_of_every_tensor_once(self):
         self.assertEqual(cell("softmax", "3x5").traffic(), (30, 30))

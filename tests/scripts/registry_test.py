@@ -34,14 +34,19 @@ class Expected(unittest.TestCase):
         self.assertNotIn("liger", peers_of(cells_of("swiglu", layout="packed")[0]))
 
     def test_of_the_way_back_are_those_that_have_it(self):
-        for op, more in (("softmax_bwd", ["liger", "quack"]), ("rmsnorm_bwd", ["liger", "quack"]),
-                         ("layernorm_bwd", ["liger", "quack"]), ("swiglu_bwd", ["liger"]),
-                         ("bias_act_dropout_bwd", []), ("cross_entropy", ["liger", "quack"]),
-                         ("embedding", ["liger"]), ("embedding_bwd", ["liger"])):
-            for cell in cells_of(op):
+        for op, attributes, more in (
+                ("softmax_bwd", {}, ["liger", "quack"]), ("bias_act_dropout_bwd", {}, []), ("activation_bwd", {}, []),
+                ("swiglu_bwd", {"layout": "split"}, ["liger"]), ("swiglu_bwd", {"layout": "packed"}, []),
+                ("rmsnorm_bwd", {}, ["liger", "quack"]), ("layernorm_bwd", {"add": "yes"}, []),
+                ("cross_entropy", {}, ["liger", "quack"]), ("embedding", {}, ["liger"]),
+                ("embedding_bwd", {}, ["liger"])):
+            for cell in cells_of(op, **attributes):
                 self.assertEqual(peers_of(cell), ["eager", "compile"] + more, cell.name)
-        rope = cells.make_cells(["bf16"], ["64x4096"], ops=["rope"])[0]
-        self.assertEqual(peers_of(rope), ["eager", "compile", "liger", "quack"])
+        self.assertEqual(peers_of(cells_of("layernorm_bwd")[0]), ["eager", "compile", "liger", "quack"])
+        for style, norm, more in (("halved", "no", ["liger", "quack"]), ("interleaved", "no", ["quack"]),
+                                  ("halved", "yes", [])):
+            rope = cells_of("rope", style=style, norm=norm)[0]
+            self.assertEqual(peers_of(rope), ["eager", "compile"] + more, rope.name)
         odd = cells.make_cells(["bf16"], ["64x127"], ops=["cross_entropy"])[0]
         self.assertNotIn("quack", peers_of(odd), "it takes whole vectors alone")
         self.assertIn("liger", peers_of(odd))
