@@ -518,8 +518,8 @@ def index(results):
         "scripts/benchmark report --out FOLDER          # also the README's table\n```",
         "Without `--out` both write into docs/benchmarks. On another GPU than the shipped winners', sweep "
         "first, and name your winners by `--cache FILE`. "
-        "`scripts/peers-requirements.txt` says how QuACK, Liger, FlashAttention 4 and FlashInfer are brought; cuDNN is "
-        "torch's. An absent peer that is asked for leaves cells without a verdict.",
+        "`scripts/peers-requirements.txt` says how QuACK, Liger, FlashAttention 4, FlashInfer and cuDNN's frontend are "
+        "brought; cuDNN is torch's. An absent peer that is asked for leaves cells without a verdict.",
         "Each part calls the script or the verb that measures it and writes a JSON file with commit, device, driver, "
         "date and commands. `report` makes the pages and the README's table from these files; "
         "`tests/scripts/benchmark_test.py` fails where a page and its JSON differ."]) + "\n"

@@ -19,6 +19,7 @@ warm         slow first compiles, done in parallel before anything is timed
 With it:
 torch_ops, gemm_torch, attention_torch, attention_bwd_torch, fused_torch    the ops in torch, eager and in float64, and
              their inputs
+cudnn_norms  norms and their gradients by cuDNN's frontend
 backward     the gradients of row and elementwise ops by others, and in float64
 triton_rows, triton_flat, triton_gemm, triton_attention, triton_peer    the ops in Triton, as its tutorials write them,
              and their configs

@@ -9,7 +9,17 @@ import torch
 import torch._dynamo
 import torch._inductor.config
 
-from . import attention_bwd_torch, attention_torch, backward, fused_torch, gemm_torch, library, torch_ops, triton_peer
+from . import (
+    attention_bwd_torch,
+    attention_torch,
+    backward,
+    cudnn_norms,
+    fused_torch,
+    gemm_torch,
+    library,
+    torch_ops,
+    triton_peer,
+)
 from .cells import BACKWARD, SCALARS
 from .fused_cells import DIMS as FUSED
 
@@ -195,9 +205,15 @@ def _attention(name):
     return make
 
 
+def cudnn(cell, sets):
+    """Attention through torch, norms through its frontend."""
+    make = _attention("cudnn") if cell.op.startswith("attention") else cudnn_norms.make
+    return make(cell, sets)
+
+
 # Peers that are made of a cell and its sets alone, by their names; each raises what keeps it from being there.
 MAKERS = {"eager": eager, "cublaslt": cublaslt, "liger": liger, "quack": quack,
-          "cudnn": _attention("cudnn"), "flash2": _attention("flash2"), "flash4": _attention("flash4")}
+          "cudnn": cudnn, "flash2": _attention("flash2"), "flash4": _attention("flash4")}
 
 
 class Ceiling:

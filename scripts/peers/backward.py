@@ -388,8 +388,8 @@ def quack(cell, sets):
 
 
 def exact(cell, inputs):
-    """The outputs in float64, by slices of rows: yields (first, last, outputs by name; elements of flat ops), with sums over all rows under
-    (None, None) at the end."""
+    """The outputs in float64, by slices of rows: yields (first, last, outputs by name), of flat ops in elements, with
+    sums over all rows under (None, None) at the end."""
     sums, kinds = {}, {argument.name: argument.kind for argument in cell.arguments()}
     step = max(1, SLICE // cell.cols)
     width = cell.cols if cell.op in FLAT else 1  # elements of a row, of what has no rows

@@ -50,6 +50,11 @@ def _adds_to_layernorm(cell):
     return cell.op == "layernorm_bwd" and ("add", "yes") in cell.attributes
 
 
+def _cudnn_has(cell):
+    norms = ("rmsnorm", "layernorm", "rmsnorm_bwd", "layernorm_bwd")
+    return _is_attention(cell) or (cell.op in norms and ("add", "yes") not in cell.attributes)
+
+
 def _is_plain_rope(cell):
     return cell.op == "rope" and ("norm", "no") in cell.attributes
 
@@ -113,7 +118,7 @@ PEERS = {peer.name: peer for peer in (
     Peer("triton", "Triton", _triton_has),
     Peer("liger", "Liger", _liger_has),
     Peer("quack", "QuACK", _quack_has),
-    Peer("cudnn", "cuDNN", _is_attention),
+    Peer("cudnn", "cuDNN", _cudnn_has),
     Peer("flash2", "FlashAttention 2", lambda cell: _is_attention(cell) and cell.d == cell.dv),
     Peer("unfused", "unfused", _is_fused),
     Peer("flash4", "FlashAttention 4", _is_attention),

@@ -164,8 +164,8 @@ class Pages(unittest.TestCase):
                       "- `softmax` 8192x4096 bf16: QuACK: ImportError: no quack", text)
 
     def test_of_cells_say_why_there_is_no_verdict_in_one_line_without_colours(self):
-        self.assertEqual(benchmark_pages.in_short("DSLRuntimeError: \n\x1b[91m\x1b[1merror:\x1b[0m no  valid IR.\n  It"),
-                         "DSLRuntimeError: error: no valid IR.")
+        self.assertEqual(benchmark_pages.in_short("RuntimeError: \n\x1b[91m\x1b[1merror:\x1b[0m no  valid IR.\n  It"),
+                         "RuntimeError: error: no valid IR.")
         self.assertEqual(benchmark_pages.in_short("\n\n \x1b[0mAssertionError: 257\nmore"), "AssertionError: 257")
         self.assertEqual(benchmark_pages.in_short("ValueError:"), "ValueError:")
         self.assertEqual(benchmark_pages.in_short(""), "")

@@ -22,8 +22,8 @@ def peers_of(cell):
 class Expected(unittest.TestCase):
     def test_of_row_ops_are_liger_and_quack_where_they_have_them(self):
         everywhere = ["eager", "compile", "triton"]
-        for op, more in (("softmax", ["liger", "quack"]), ("rmsnorm", ["liger", "quack"]),
-                         ("layernorm", ["liger", "quack"]), ("bias_act", []), ("dropout", []),
+        for op, more in (("softmax", ["liger", "quack"]), ("rmsnorm", ["liger", "quack", "cudnn"]),
+                         ("layernorm", ["liger", "quack", "cudnn"]), ("bias_act", []), ("dropout", []),
                          ("add_rmsnorm_silu", [])):
             self.assertEqual(peers_of(cells_of(op)[0]), everywhere + more, op)
 
@@ -37,12 +37,13 @@ class Expected(unittest.TestCase):
         for op, attributes, more in (
                 ("softmax_bwd", {}, ["liger", "quack"]), ("bias_act_dropout_bwd", {}, []), ("activation_bwd", {}, []),
                 ("swiglu_bwd", {"layout": "split"}, ["liger"]), ("swiglu_bwd", {"layout": "packed"}, []),
-                ("rmsnorm_bwd", {}, ["liger", "quack"]), ("layernorm_bwd", {"add": "yes"}, []),
+                ("rmsnorm_bwd", {"add": "yes"}, ["liger", "quack"]), ("layernorm_bwd", {"add": "yes"}, []),
                 ("cross_entropy", {}, ["liger", "quack"]), ("embedding", {}, ["liger"]),
                 ("embedding_bwd", {}, ["liger"])):
             for cell in cells_of(op, **attributes):
                 self.assertEqual(peers_of(cell), ["eager", "compile"] + more, cell.name)
-        self.assertEqual(peers_of(cells_of("layernorm_bwd")[0]), ["eager", "compile", "liger", "quack"])
+        for op in ("rmsnorm_bwd", "layernorm_bwd"):
+            self.assertEqual(peers_of(cells_of(op)[0]), ["eager", "compile", "liger", "quack", "cudnn"])
         for style, norm, more in (("halved", "no", ["liger", "quack"]), ("interleaved", "no", ["quack"]),
                                   ("halved", "yes", [])):
             rope = cells_of("rope", style=style, norm=norm)[0]
