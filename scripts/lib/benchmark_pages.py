@@ -193,6 +193,9 @@ def method(figures, more=""):
     if "unfused" in peers:
         more += (" *unfused* is the chain of our own ops. *over gemm* is our time over that of our gemm with the same "
                  "epilogue but for what the op adds, with its fit unless that is exact.")
+    if any("tflops" in cell and cell.get("share_of_ceiling") for cell in figures["cells"]):
+        more += (" *of ceiling* is the time of the tuned `copy` that moves the same bytes by three reads a write, over "
+                 "ours.")
     return (f"Times are medians of rounds, in µs. A round times all of a row in turns, cold, on the same random "
             f"tensors ({versions}). The ratio is the fastest peer's time over ours: the median over rounds ± half its "
             "interval. Above 1 Tilewright is faster. A ratio in brackets has no verdict: a peer that should be there "

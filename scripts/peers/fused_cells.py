@@ -13,6 +13,7 @@ DTYPES = ("bf16", "f16")
 LLAMA = [(rows, 14336, 4096) for rows in (1, 16, 64, 512, 4096)]
 NORMED = [(512, 4096, 4096), (8192, 640, 4096), (8192, 2048, 4096), (8192, 4096, 4096)]
 MLPS = [(rows, 4096, 14336, 4096) for rows in (1, 16, 64, 512, 4096)] + [(16384, 1024, 2816, 1024)]
+FEW_ROWS = 16  # of a gated product or an mlp: up to these its time is that of reading the weights
 NARROW_MLPS = [(16384, 256, 1024, 256), (65536, 128, 512, 128)]
 
 
@@ -127,6 +128,21 @@ class FusedCell:
         """Each tensor once."""
         return sum(math.prod(argument.shape) for argument in self.arguments()
                    if argument.role != "scalar") * ELEMENT_BYTES[self.dtype]
+
+    @property
+    def is_read(self):
+        """Whether a copy of as many bytes bounds its time."""
+        return self.product is None and self.dims[0] <= FEW_ROWS
+
+    @property
+    def reads(self):
+        """Of that copy for each write: the most that there are, for the weights are nearly all of the bytes."""
+        return 3
+
+    @property
+    def copied(self):
+        """Elements of each of its tensors."""
+        return max(1, self.bytes // ((self.reads + 1) * ELEMENT_BYTES[self.dtype]))
 
     @property
     def flops(self):

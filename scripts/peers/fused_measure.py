@@ -2,7 +2,7 @@
 """A cell of an op that is a product and more: timed as gemm, and rows of each arm's outputs compared with float64."""
 import torch
 
-from . import fused_torch, gemm_measure
+from . import fused_torch, gemm_measure, measure
 from .accuracy import Errors, Kept
 from .gemm_cells import sampled_rows
 
@@ -16,7 +16,9 @@ class FusedMeasurer(gemm_measure.GemmMeasurer):
         return super()._peer(name, cell, sets, result)
 
     def _add_ceiling(self, launches, cell, sets, result):
-        """What an epilogue is held to is its product without it."""
+        """What an epilogue is held to is its product without it; few rows, a copy of as many bytes."""
+        if cell.is_read:
+            measure.Measurer._add_ceiling(self, launches, cell, sets, result)
         if cell.product:
             self._add(launches, result, "product", lambda: fused_torch.Product(self.launcher, cell, sets))
             result["product"] = launches["product"].served if "product" in launches else {}

@@ -87,9 +87,10 @@ def cell_figures(result):
         figures["unfused_fits"] = result["unfused"]["fits"]
     if result["op"] in ("attention", "attention_bwd"):
         figures |= _attention(result)
+    share = report.share_of_ceiling(result)
     if "flops" in result:
-        return figures | {"tflops": result["flops"] / ours / 1e3}
-    return figures | {"gb_per_s": result["bytes"] / ours, "share_of_ceiling": report.share_of_ceiling(result)}
+        return figures | {"tflops": result["flops"] / ours / 1e3} | ({"share_of_ceiling": share} if share else {})
+    return figures | {"gb_per_s": result["bytes"] / ours, "share_of_ceiling": share}
 
 
 def decode_figures(result):

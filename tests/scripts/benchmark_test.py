@@ -163,6 +163,17 @@ class Pages(unittest.TestCase):
         self.assertIn("No verdict:\n- `softmax` 8192x4096 bf16: Triton: 3 elements of y are no numbers\n"
                       "- `softmax` 8192x4096 bf16: QuACK: ImportError: no quack", text)
 
+    def test_of_products_of_few_rows_have_the_share_of_their_ceiling(self):
+        cell = {name: value for name, value in CELL.items() if name != "gb_per_s"}
+        few = cell | {"op": "mlp", "tflops": 4.2, "share_of_ceiling": 0.961}
+        many = {name: value for name, value in few.items() if name != "share_of_ceiling"} | {"shape": "512x8x8x8"}
+        text = "\n".join(benchmark_pages.cells_page({"versions": {}, "cells": [few, many]}))
+        self.assertIn("| 1.200 ±0.010 | 4 | 96.1 |\n", text)
+        self.assertIn("| 1.200 ±0.010 | 4 | - |\n", text + "\n")
+        self.assertIn("three reads a write", text)
+        text = "\n".join(benchmark_pages.cells_page({"versions": {}, "cells": [many]}))
+        self.assertNotIn("three reads a write", text)
+
     def test_of_cells_say_why_there_is_no_verdict_in_one_line_without_colours(self):
         self.assertEqual(benchmark_pages.in_short("RuntimeError: \n\x1b[91m\x1b[1merror:\x1b[0m no  valid IR.\n  It"),
                          "RuntimeError: error: no valid IR.")
@@ -556,6 +567,15 @@ class Measuring(unittest.TestCase):
         self.assertIn("m=8192 n=4096 k=4096", swept["gemm residual=yes"], "norms add one")
         self.assertIn("rows=8192 cols=4096", swept["rmsnorm"])
         self.assertIn("m=512 n=28672 k=4096", swept["gemm"], "gate and up at once")
+
+    def test_of_fused_products_sweep_the_copies_that_few_rows_are_held_to(self):
+        copies = []
+        with mock.patch.object(benchmark, "compare"), mock.patch.object(benchmark, "tune_products"), \
+                mock.patch.object(benchmark, "tune_copies", lambda _, cells: copies.extend(cells)), \
+                tempfile.TemporaryDirectory() as folder:
+            benchmark.fused(self.bench(folder, lambda *_: "", brief=False)[0])
+        self.assertEqual({(cell.op, cell.dims[0]) for cell in copies},
+                         {(op, rows) for op in ("gemm_gated", "mlp") for rows in (1, 16)})
 
     def test_that_a_script_writes_itself_are_kept_as_they_are(self):
         for part in ("decode", "deterministic", "varlen"):

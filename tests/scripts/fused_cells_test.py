@@ -50,6 +50,12 @@ class FusedCells(unittest.TestCase):
         self.assertEqual(mlp.call_dims, (2, 3, 4, 5))
         self.assertEqual((mlp.bytes, mlp.flops), (2 * (6 + 24 + 20 + 10), 2 * 2 * 4 * (2 * 3 + 5)))
 
+    def test_of_few_rows_are_held_to_a_copy_of_as_many_bytes(self):
+        self.assertEqual({cell.dims[0] for cell in cells("mlp") if cell.is_read}, {1, 16})
+        self.assertFalse(any(cell.is_read for cell in cells("gemm_dropout", shapes=["1x8x8"])), "it has its product")
+        cell = cells("gemm_gated", shapes=["1x256x256"])[0]
+        self.assertEqual((cell.reads, cell.copied), (3, (256 + 2 * 256 * 256 + 256) // 4))
+
     def test_are_compared_with_torch_triton_our_own_chain_and_quack_where_it_has_them(self):
         def peers(op):
             return registry.expected(cells(op)[0], list(registry.PEERS))

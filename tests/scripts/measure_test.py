@@ -6,7 +6,7 @@ import types
 import unittest
 from unittest import mock
 
-from peers import registry, verdicts
+from peers import fused_cells, registry, verdicts
 
 STAND_INS = ("torch", "torch._dynamo", "torch._inductor", "torch._inductor.config", "torch.nn", "torch.nn.functional",
              "triton", "triton.language")
@@ -56,6 +56,15 @@ class Arms(unittest.TestCase):
             self.measurer._time(dict.fromkeys(("tilewright", "ceiling", "torch_copy")), 2, result)
         self.assertEqual({name: arm["median"] for name, arm in result["arms"].items()},
                          {"tilewright": 100.0, "ceiling": 200.0, "torch_copy": 200.0})
+
+    def test_of_few_rows_of_fused_products_have_a_copy_beside_them(self):
+        kind = importlib.import_module("peers.fused_measure").FusedMeasurer
+        measurer, added = kind.__new__(kind), []
+        measurer._add = lambda launches, result, name, make: added.append(name)
+        for op, shape in (("mlp", "1x64x64x64"), ("mlp", "17x64x64x64"), ("gemm_gated", "16x64x64"),
+                          ("gemm_dropout", "1x64x64")):
+            measurer._add_ceiling({}, fused_cells.BY_OP[op].make_cells(shapes=[shape])[0], [], {})
+        self.assertEqual(added, ["ceiling", "ceiling", "product"])
 
     def test_that_failed_leave_the_cell_without_a_verdict(self):
         def absent(cell, sets):

@@ -11,7 +11,7 @@ from attention_report_test import arm, result
 
 import compare_decode
 import compare_peers
-from peers import attention_bwd_cells, attention_cells, record
+from peers import attention_bwd_cells, attention_cells, fused_cells, record
 
 FACTS = {"driver": "580.1", "cores": 16, "torch": "2.11", "cuda": "13.0", "seconds": 2.0,
          "command": "scripts/compare_peers.py --op attention"}
@@ -42,6 +42,15 @@ class Record(unittest.TestCase):
         self.assertEqual((one["fastest"], one["over_peers"]["cudnn"], one["implementation"]), ("flash4", 1.1, "wgmma"))
         self.assertEqual(one["errors_over_best"], {"rms": 1.0, "largest": 1.0})
         self.assertEqual(one["errors_of"], ["cudnn", "flash2"])
+
+    def test_of_products_has_the_share_of_a_ceiling_where_one_was_timed(self):
+        made, = results(fused_cells.BY_OP["mlp"].make_cells(only="-1x4096"))
+        self.assertNotIn("share_of_ceiling", record.cell_figures(made))
+        made["ceiling"] = {"tuned": True}
+        made["arms"]["ceiling"] = arm(950.0, made["arms"]["tilewright"]["median"])
+        self.assertEqual(record.cell_figures(made)["share_of_ceiling"],
+                         made["arms"]["ceiling"]["over_tilewright"]["median"])
+        self.assertNotIn("ceiling", record.cell_figures(made)["peers_ns"])
 
     def test_is_of_one_page_one_commit_and_one_device(self):
         cells = attention_cells.make_cells(sets=["main"])[:2]
