@@ -379,9 +379,9 @@ bool better_evidence(const Winner& a, const Winner& b) {
   // Greater is better evidence.
   const auto evidence = [](const Winner& winner) {
     const std::optional<Timing>& timing = winner.trial.timing;
-    return std::tuple(timing.has_value(), winner.configs_considered - configs_not_reached(winner),
-                      timing && timing->rounds_ns.size() >= kEnoughRounds, timing ? -relative_interval(*timing) : 0.0,
-                      winner.trial.measured_at);
+    const int reached = winner.configs_considered - winner.configs_failed - configs_not_reached(winner);
+    return std::tuple(timing.has_value(), reached, timing && timing->rounds_ns.size() >= kEnoughRounds,
+                      timing ? -relative_interval(*timing) : 0.0, winner.trial.measured_at);
   };
   return (a.trial.timing || b.trial.timing) && evidence(a) > evidence(b);
 }

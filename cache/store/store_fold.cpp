@@ -211,7 +211,7 @@ WHERE NOT EXISTS (SELECT 1 FROM main.compute_rates o WHERE o.device = d.ours AND
 
 /// The winners of a problem on a device in a mode go together. Theirs win if their first has the better evidence
 /// (better_evidence); of equals the pack with the lower hash wins, and a choice made here has the lowest. `reached`
-/// counts a winner's configs that were tried or left out for a reason.
+/// counts a winner's configs that were tried and did not fail, or were left out for a reason.
 constexpr const char* kFoldWinners = R"sql(
 CREATE TEMP VIEW evidence AS
 SELECT t.id AS trial, t.median_ns IS NOT NULL AS timed,
@@ -498,9 +498,10 @@ void fold_attached(Database& database, const std::string& hash, const std::strin
   database.handle().exec(kMapBinaries);
   list_models(database);
   database.handle().exec(kFoldTrials);
-  // Configs that a bound left untried do not count as considered.
+  // Configs that failed, or that a bound left untried, were no choice.
   const std::string reached = fmt::format(
-      "configs_considered - iif(json_valid(choice), coalesce(json_extract(choice, '$.pruned.\"{}\"'), 0), 0)",
+      "configs_considered - configs_failed - "
+      "iif(json_valid(choice), coalesce(json_extract(choice, '$.pruned.\"{}\"'), 0), 0)",
       kNotReached);
   database.handle().exec(fmt::format(kFoldWinners, fmt::arg("reached", reached)));
   database.handle().exec(kOrderInterfaces);

@@ -293,6 +293,19 @@ TEST_F(FurtherPacks, have_the_winners_of_the_sweep_that_tried_more_for_the_same_
   }
 }
 
+TEST_F(FurtherPacks, have_the_winners_of_the_sweep_in_which_fewer_configs_failed) {
+  const ProblemKey key = softmax_key(8, 100);
+  const std::int64_t base = store_.put_trial(key, "impl-1", evidence(store_, onchip_config(4)));
+  Winner of_few = winner_of(base);
+  of_few.configs_failed = 20;
+  store_.put_winners(key, MeasureMode::cold, {of_few});
+  (void)write();
+  const std::int64_t id = store_.put_trial(key, "impl-1", evidence(store_, onchip_config(8), 0.02));
+  store_.put_winners(key, MeasureMode::cold, {winner_of(id)});
+  EXPECT_THAT(write().kept, IsEmpty()) << "its interval is wider, but the other had no choice";
+  EXPECT_TRUE(brings_the_cache());
+}
+
 TEST_F(FurtherPacks, have_the_winners_of_the_sweep_that_tried_more_and_had_a_shorter_final) {
   const ProblemKey key = softmax_key(8, 100);
   put_best(store_, key, evidence(store_, onchip_config(4)), 3);

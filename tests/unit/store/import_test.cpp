@@ -190,7 +190,7 @@ TEST_F(ImportedWinners, are_all_there_or_none_is) {
   EXPECT_EQ(to.counts().interfaces, 0);
 }
 
-TEST(BetterEvidence, is_more_configs_then_enough_rounds_then_the_narrower_interval_then_the_later) {
+TEST(BetterEvidence, is_more_configs_that_ran_then_enough_rounds_then_the_narrower_interval_then_the_later) {
   const auto trial = [](std::size_t rounds, double half, std::int64_t at, int configs = 90) {
     Winner made;
     made.trial = full_trial(onchip_config(4));
@@ -207,6 +207,10 @@ TEST(BetterEvidence, is_more_configs_then_enough_rounds_then_the_narrower_interv
   cut_short.choice.pruned[kNotReached] = 70;
   EXPECT_TRUE(better_evidence(trial(8, 2, 1, 21), cut_short)) << "what no time was left for was no choice";
   EXPECT_FALSE(better_evidence(cut_short, trial(8, 2, 1, 21)));
+  Winner of_few = trial(8, 1, 2, 90);
+  of_few.configs_failed = 70;
+  EXPECT_TRUE(better_evidence(trial(8, 2, 1, 21), of_few)) << "what failed was no choice";
+  EXPECT_FALSE(better_evidence(of_few, trial(8, 2, 1, 21)));
   EXPECT_TRUE(better_evidence(trial(8, 9, 1), trial(7, 1, 2)));
   EXPECT_FALSE(better_evidence(trial(7, 1, 2), trial(8, 9, 1)));
   EXPECT_TRUE(better_evidence(trial(8, 1, 1), trial(100, 2, 2)));
