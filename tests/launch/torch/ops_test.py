@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tilewright.torch without a GPU: what torch is told of the ops, on tensors without elements, and what is launched, by
 the recording driver with tensors of the CPU that are taken for a GPU's."""
+import concurrent.futures
 import copy
 import pathlib
 import sys
@@ -156,6 +157,70 @@ class Gradients(unittest.TestCase):
         self.assertEqual((loss.requires_grad, lse.requires_grad), (True, False))
 
 
+POOL = concurrent.futures.ThreadPoolExecutor(1)  # torch's gradients are off in the thread that computes an op
+
+
+def drawn(rows, cols, p, seed, offset):
+    return torch.rand(rows, cols, generator=torch.Generator().manual_seed(seed * 1000 + offset)) >= p
+
+
+class Computed:
+    """In place of a plan: what the op computes by the formulas in float64, of OP_bwd by autograd, rounded once."""
+
+    def __init__(self, form):
+        self.form = form
+
+    def launch(self, args):
+        return POOL.submit(self.results, args).result()
+
+    def results(self, args):
+        form, name = self.form, self.form.definition["name"]
+        call = form.understand(args)
+        given = {parameter.name: arg.double() if isinstance(arg, torch.Tensor) and arg.is_floating_point() else arg
+                 for parameter, arg in zip(form.parameters, args) if arg is not None}
+        v = torch_gpu_test.Given({**call.attributes, **given})
+        outputs = [arg["name"] for arg in form.outputs]
+        if name.endswith("_bwd"):
+            made = self.gradients(name.removesuffix("_bwd"), v, outputs)
+        else:
+            made = torch_gpu_test.FORMULAS[name](v)
+            if len(made) < len(outputs):
+                made += self.gradients(name, v, outputs[len(made):])
+        return [each.detach().to(dtype) for each, (_, dtype) in zip(made, call.outputs)]
+
+    def gradients(self, name, v, outputs):
+        names = [{"dw": "weight", "db": "bias"}.get(output, output[1:]) for output in outputs]
+        values = {"softmax": lambda: {"x": v.y.log()}, "layernorm": lambda: {"bias": torch.zeros_like(v.weight)},
+                  "embedding": lambda: {"table": v.dy.new_zeros(v.vocab, v.dy.shape[-1])}}.get(name, dict)()
+        inputs = {each: values.get(each, getattr(v, each)).detach().requires_grad_() for each in names}
+        y = torch_gpu_test.FORMULAS[name](torch_gpu_test.Given({**vars(v), **inputs}))[0]
+        by = next(each for each in (v.dy, v.do, v.dloss) if each is not None)
+        made = torch.autograd.grad(y, list(inputs.values()), by.reshape(y.shape))
+        return made if v.dsum is None else (made[0] + v.dsum, *made[1:])
+
+
+class GradientsComputed(unittest.TestCase):
+    """The gradients' test of the GPU, with formulas in place of kernels: what is checked is how gradients are made of
+    the ops."""
+
+    served = True
+
+    def setUp(self):
+        for where, name, what in ((torch_gpu_test, "DEVICE", "cpu"), (torch_gpu_test, "kept", drawn),
+                                  (_torch_gradients, "is_served", lambda *_: self.served),
+                                  (_torch_op.Form, "_plan", lambda form, args, outs=(): Computed(form))):
+            patch = mock.patch.object(where, name, what)
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    test_of_every_op_that_has_them = torch_gpu_test.Gradients.test_of_every_op_that_has_them
+    test_every_op_with_a_gradient_is_among_them = torch_gpu_test.Gradients.test_every_op_with_a_gradient_is_among_them
+
+
+class GradientsComputedByTorchsProducts(GradientsComputed):
+    served = False
+
+
 class Autocast(unittest.TestCase):
     def test_products_are_in_its_dtype_and_the_rest_in_the_first_tensors(self):
         with mock.patch("torch.get_autocast_dtype", return_value=BF16):
@@ -202,7 +267,7 @@ class Compiled(unittest.TestCase):
         with mock.patch.object(torch_gpu_test, "DEVICE", "meta"):
             for form, choice, present in torch_gpu_test.wanted():
                 with self.subTest(form=form.name, choice=choice):
-                    if torch_gpu_test.has_gradient(form, choice):
+                    if torch_gpu_test.has_gradient(form):
                         args = torch_gpu_test.arguments(form, choice, present)
                         torch.library.opcheck(form.torch_op, args, test_utils=part)
                     args = torch_gpu_test.arguments(form, choice, present, gradient=False)
