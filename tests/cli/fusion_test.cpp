@@ -36,6 +36,7 @@ TEST_F(FusionVerb, has_the_account_for_programs) {
   EXPECT_NEAR(fused["traffic_ratio"].get<double>(), 5.0 / 3, 1e-12);
   EXPECT_TRUE(fused["measured_speedup"].is_null());
   EXPECT_EQ(fused["worth_fusing"], true);
+  EXPECT_EQ(fused["verdict_by"], "predicted");
 }
 
 TEST_F(FusionVerb, refuses_what_has_no_chain) {
@@ -110,6 +111,7 @@ TEST_F(FusionVerb, tunes_a_users_op_and_its_steps_and_compares_them) {
   const auto& fused = measured["rows"][3];
   EXPECT_NEAR(fused["measured_speedup"].get<double>(), steps / fused["time_ns"].get<double>(), 1e-9);
   EXPECT_EQ(fused["device"], "cpu");
+  EXPECT_EQ(fused["verdict_by"], "measured");
   // All is measured now: the cache alone gives the same account.
   EXPECT_EQ(json_of(command)["rows"], measured["rows"]);
   const Outcome text = run_on_ops(command);

@@ -67,7 +67,12 @@ void look_up(FusionLine& line, const Store& store, Ceilings& ceilings, const OpD
   line.reads = nearest_reads(traffic_of(definition.interface, *line.problem));
   line.roofline = roofline_of(ceilings, &definition, hash, *line.problem, fingerprint, mode);
   auto row = store.winner_of({*line.problem, hash, fingerprint}, mode, WinnerRole::best);
-  if (row && timed(row->winner.trial)) line.trial = std::move(row->winner.trial);
+  if (row && timed(row->winner.trial)) {
+    line.trial = std::move(row->winner.trial);
+  } else {
+    line.estimate = estimated_time(shape_of(*line.problem),
+                                   store.times_near({*line.problem, hash, fingerprint}, mode, kTimesAround));
+  }
 }
 
 /// The least compute time by the rate. If a step ran faster than fp32 and the tensor cores' rate is unknown: its
@@ -120,6 +125,20 @@ std::optional<std::int64_t> shared_used(const OpDefinition& definition, const Fu
   }
 }
 
+bool is_timed(const FusionAccount& account) {
+  return timing_of(account.fused) != nullptr &&
+         std::all_of(account.steps.begin(), account.steps.end(),
+                     [](const FusionLine& line) { return timing_of(line) != nullptr; });
+}
+
+/// By measured times and estimates; nullopt if a line has neither.
+std::optional<SpeedUp> known_speed_up(const FusionAccount& account) {
+  const auto own = account.fused.known_time();
+  const auto chain = account.chain_time();
+  if (!own || !chain) return std::nullopt;
+  return SpeedUp{chain->ns / own->ns, chain->low_ns / own->high_ns, chain->high_ns / own->low_ns};
+}
+
 FusionReason bound_reason(const FusionAccount& account) {
   const auto bound = account.bound();
   if (!bound) return {"bound by", "not known", std::nullopt, true};
@@ -166,6 +185,25 @@ FusionReason shared_reason(const FusionAccount& account) {
 
 }  // namespace
 
+std::string_view name(FusionBasis basis) noexcept {
+  switch (basis) {
+    case FusionBasis::measured:
+      return "measured";
+    case FusionBasis::estimated:
+      return "estimated";
+    case FusionBasis::predicted:
+      break;
+  }
+  return "predicted";
+}
+
+std::optional<EstimatedTime> FusionLine::known_time() const {
+  const Timing* timing = timing_of(*this);
+  if (timing == nullptr) return estimate;
+  const Likely interval = likely(*trial);
+  return EstimatedTime{timing->median_ns, interval.low_ns, interval.high_ns};
+}
+
 std::int64_t FusionAccount::chain_bytes() const noexcept {
   return std::accumulate(steps.begin(), steps.end(), std::int64_t{0},
                          [](std::int64_t sum, const FusionLine& line) { return sum + line.bytes; });
@@ -178,6 +216,18 @@ std::int64_t FusionAccount::chain_flops() const noexcept {
 
 double FusionAccount::traffic_ratio() const noexcept {
   return fused.bytes > 0 ? static_cast<double>(chain_bytes()) / static_cast<double>(fused.bytes) : 1;
+}
+
+std::optional<EstimatedTime> FusionAccount::chain_time() const {
+  EstimatedTime chain;
+  for (const FusionLine& line : steps) {
+    const auto step = line.known_time();
+    if (!step) return std::nullopt;
+    chain.ns += step->ns;
+    chain.low_ns += step->low_ns;
+    chain.high_ns += step->high_ns;
+  }
+  return chain;
 }
 
 std::optional<double> FusionAccount::predicted_by_ceilings() const {
@@ -196,18 +246,11 @@ std::optional<double> FusionAccount::predicted() const {
 }
 
 std::optional<SpeedUp> FusionAccount::measured() const {
-  if (timing_of(fused) == nullptr) return std::nullopt;
-  double median = 0;
-  double low = 0;
-  double high = 0;
-  for (const FusionLine& line : steps) {
-    if (timing_of(line) == nullptr) return std::nullopt;
-    median += timing_of(line)->median_ns;
-    low += likely(*line.trial).low_ns;
-    high += likely(*line.trial).high_ns;
-  }
-  const Likely own = likely(*fused.trial);
-  return SpeedUp{median / timing_of(fused)->median_ns, low / own.high_ns, high / own.low_ns};
+  return is_timed(*this) ? known_speed_up(*this) : std::nullopt;
+}
+
+std::optional<SpeedUp> FusionAccount::estimated() const {
+  return is_timed(*this) ? std::nullopt : known_speed_up(*this);
 }
 
 std::optional<Bound> FusionAccount::bound() const {
@@ -254,17 +297,25 @@ std::vector<FusionReason> FusionAccount::reasons() const {
           shared_reason(*this)};
 }
 
-bool FusionAccount::worth_it() const {
-  if (const auto ratio = measured(); ratio && ratio->significant()) return ratio->ratio > 1;
+FusionBasis FusionAccount::basis() const {
+  return measured() ? FusionBasis::measured : estimated() ? FusionBasis::estimated : FusionBasis::predicted;
+}
+
+FusionVerdict FusionAccount::verdict() const {
+  if (const auto ratio = known_speed_up(*this)) {
+    if (!ratio->significant()) return FusionVerdict::either;
+    return ratio->ratio > 1 ? FusionVerdict::worth_it : FusionVerdict::not_worth_it;
+  }
   // Launches saved are worth it whatever the traffic.
   const bool launching = bound() == Bound::launch;
   const auto predicted = launching ? std::nullopt : predicted_by_ceilings();
-  if (predicted && *predicted < kLeastPredicted) return false;
+  if (predicted && *predicted < kLeastPredicted) return FusionVerdict::not_worth_it;
   const std::vector<FusionReason> all = reasons();
-  return std::all_of(all.begin(), all.end(), [&](const FusionReason& reason) {
+  const bool holds = std::all_of(all.begin(), all.end(), [&](const FusionReason& reason) {
     const bool is_told = (launching && reason.name == "traffic") || (predicted && reason.is_of_time);
     return reason.holds.value_or(true) || is_told;
   });
+  return holds ? FusionVerdict::worth_it : FusionVerdict::not_worth_it;
 }
 
 FusionAccount fusion_account(const Store* store, Catalogue& catalogue, const OpDefinition& fused,

@@ -47,6 +47,8 @@ FusionLine chain_of(const FusionAccount& account) {
       timing.low_ns += line.trial->timing->low_ns;
       timing.high_ns += line.trial->timing->high_ns;
     }
+  } else {
+    chain.estimate = account.chain_time();
   }
   return chain;
 }
@@ -67,16 +69,27 @@ void add_lines(FusionSources& sources) {
                      }});
   sources.push_back({spare_column("predicted_ns", "predicted", Unit::nanoseconds),
                      [](const Entry& shown) { return cell_of(shown.line->predicted_ns); }});
+  sources.push_back({spare_column("estimated_ns", "estimated", Unit::nanoseconds), [](const Entry& shown) {
+                       return shown.line->estimate ? Cell(shown.line->estimate->ns) : Cell();
+                     }});
   sources.push_back({spare_column("time_ns", "measured", Unit::nanoseconds), [](const Entry& shown) {
                        return timing_of(shown) != nullptr ? Cell(timing_of(shown)->median_ns) : Cell();
                      }});
   sources.push_back({spare_column("half_interval_share", "±", Unit::share, Shown::people), [](const Entry& shown) {
-                       return shown.line->trial ? half_interval_cell(*shown.line->trial) : Cell();
+                       if (shown.line->trial) return half_interval_cell(*shown.line->trial);
+                       const auto& estimate = shown.line->estimate;
+                       return estimate ? Cell((estimate->high_ns - estimate->low_ns) / 2 / estimate->ns) : Cell();
                      }});
   for (const auto& [name, member] :
        {std::pair("time_low_ns", &Timing::low_ns), std::pair("time_high_ns", &Timing::high_ns)}) {
     sources.push_back({data_column(name), [member = member](const Entry& shown) {
                          return timing_of(shown) != nullptr ? Cell((*timing_of(shown)).*member) : Cell();
+                       }});
+  }
+  for (const auto& [name, member] : {std::pair("estimated_low_ns", &EstimatedTime::low_ns),
+                                     std::pair("estimated_high_ns", &EstimatedTime::high_ns)}) {
+    sources.push_back({data_column(name), [member = member](const Entry& shown) {
+                         return shown.line->estimate ? Cell((*shown.line->estimate).*member) : Cell();
                        }});
   }
   sources.push_back({spare_column("share_of_ceiling", "of ceiling", Unit::share), [](const Entry& shown) {
@@ -99,22 +112,24 @@ void add_lines(FusionSources& sources) {
 
 /// Adds the columns that only the fused line fills.
 void add_account(FusionSources& sources) {
-  const auto add = [&](const char* name, std::function<Cell(const FusionAccount&)> cell) {
+  const auto add = [&](const std::string& name, std::function<Cell(const FusionAccount&)> cell) {
     sources.push_back({data_column(name), [cell = std::move(cell)](const Entry& shown) {
                          return shown.kind == std::string_view("fused") ? cell(*shown.account) : Cell();
                        }});
   };
   add("traffic_ratio", [](const FusionAccount& account) { return Cell(account.traffic_ratio()); });
   add("predicted_speedup", [](const FusionAccount& account) { return cell_of(account.predicted()); });
-  const auto measured = [&](const char* name, double SpeedUp::*member) {
-    add(name, [member](const FusionAccount& account) {
-      const auto ratio = account.measured();
-      return ratio ? Cell((*ratio).*member) : Cell();
-    });
+  const auto speed_up = [&](const std::string& name, std::optional<SpeedUp> (FusionAccount::*of)() const) {
+    for (const auto& [ending, member] :
+         {std::pair("", &SpeedUp::ratio), std::pair("_low", &SpeedUp::low), std::pair("_high", &SpeedUp::high)}) {
+      add(name + ending, [of, member = member](const FusionAccount& account) {
+        const auto ratio = (account.*of)();
+        return ratio ? Cell((*ratio).*member) : Cell();
+      });
+    }
   };
-  measured("measured_speedup", &SpeedUp::ratio);
-  measured("measured_speedup_low", &SpeedUp::low);
-  measured("measured_speedup_high", &SpeedUp::high);
+  speed_up("estimated_speedup", &FusionAccount::estimated);
+  speed_up("measured_speedup", &FusionAccount::measured);
   add("chain_bound", [](const FusionAccount& account) {
     const auto bound = account.bound();
     return bound ? Cell(std::string(name(*bound))) : Cell();
@@ -126,18 +141,28 @@ void add_account(FusionSources& sources) {
   add("shared_needed_bytes", [](const FusionAccount& account) { return cell_of(account.shared_needed); });
   add("shared_used_bytes", [](const FusionAccount& account) { return cell_of(account.shared_used); });
   add("shared_available_bytes", [](const FusionAccount& account) { return cell_of(account.shared_available); });
-  add("worth_fusing", [](const FusionAccount& account) { return Cell(account.worth_it()); });
+  add("worth_fusing", [](const FusionAccount& account) {
+    const FusionVerdict verdict = account.verdict();
+    return verdict == FusionVerdict::either ? Cell() : Cell(verdict == FusionVerdict::worth_it);
+  });
+  add("verdict_by", [](const FusionAccount& account) { return Cell(std::string(name(account.basis()))); });
 }
 
-std::string measured_text(const SpeedUp& ratio) {
+std::string bounded_text(const SpeedUp& ratio) {
   return fmt::format("{} ({} to {})", show_ratio(ratio.ratio), show_ratio(ratio.low), show_ratio(ratio.high));
 }
 
 std::string verdict_text(const FusionAccount& account) {
-  const auto measured = account.measured();
-  if (measured && measured->significant()) {
-    return measured->ratio > 1 ? "worth fusing: it is measured to be faster"
-                               : "not worth fusing: it is measured to be slower";
+  const FusionVerdict verdict = account.verdict();
+  if (const FusionBasis basis = account.basis(); basis != FusionBasis::predicted) {
+    const bool is_measured = basis == FusionBasis::measured;
+    if (verdict == FusionVerdict::either) {
+      return is_measured ? "either: no difference is measured"
+                         : "either: the estimates from winners around differ by less than their error (--measure)";
+    }
+    const char* how = is_measured ? "measured" : "estimated from winners around";
+    return verdict == FusionVerdict::worth_it ? fmt::format("worth fusing: it is {} to be faster", how)
+                                              : fmt::format("not worth fusing: it is {} to be slower", how);
   }
   const auto predicted = account.predicted_by_ceilings();
   std::vector<std::string> against;
@@ -152,10 +177,8 @@ std::string verdict_text(const FusionAccount& account) {
                       : reason.name == "parallel axis" ? "no parallel axis is shared"
                                                        : "too little fits on chip");
   }
-  if (account.worth_it()) {
-    return measured    ? "worth fusing, though no faster as measured"
-           : predicted ? "worth fusing: it is predicted to be faster"
-                       : "worth fusing";
+  if (verdict == FusionVerdict::worth_it) {
+    return predicted ? "worth fusing: it is predicted by ceilings to be faster" : "worth fusing";
   }
   return fmt::format("not worth fusing: {}", fmt::join(against, ", and "));
 }
@@ -222,10 +245,13 @@ Table verdict_table(const FusionAccount& account) {
       !predicted ? "  not known: computing bounds, and no ceiling is measured"
                  : fmt::format("  {}{}", show_ratio(*predicted),
                                modelled ? ", by the measured ceilings" : ", by traffic alone: no ceiling is measured"));
-  add("measured", "  " + (measured ? measured_text(*measured) : missing_text(account)));
+  if (const auto estimated = account.estimated()) {
+    add("estimated", fmt::format("  {}, from winners around", bounded_text(*estimated)));
+  }
+  add("measured", "  " + (measured ? bounded_text(*measured) : missing_text(account)));
   add("verdict", "  " + verdict_text(account));
   table.rows.push_back(std::move(cells));
-  if (measured) {
+  if (measured || account.estimated()) {
     table.notes.push_back(
         "Steps were timed one by one with inputs in memory; in a chain small ones may find them in the L2.");
   }

@@ -48,6 +48,8 @@ const FusionReason& reason(const std::vector<FusionReason>& all, const std::stri
   return *found;
 }
 
+std::string verdict(const FusionAccount& made) { return render_text(verdict_table(made), 120); }
+
 TEST(FusionAccount, sums_the_chain_and_compares_both_sides) {
   const FusionAccount made = account();
   EXPECT_EQ(made.chain_bytes(), 7'000'000);
@@ -71,9 +73,8 @@ TEST(FusionAccount, predicts_nothing_by_traffic_where_computing_bounds) {
   made.steps[0].flops = 1'000'000'000;
   EXPECT_FALSE(made.predicted());
   made.fused.trial.reset();
-  EXPECT_FALSE(made.worth_it());
-  EXPECT_NE(render_text(verdict_table(made), 120).find("not worth fusing: computing bounds the chain"),
-            std::string::npos);
+  EXPECT_EQ(made.verdict(), FusionVerdict::not_worth_it);
+  EXPECT_NE(verdict(made).find("not worth fusing: computing bounds the chain"), std::string::npos);
 }
 
 TEST(FusionAccount, is_not_measured_unless_every_part_is) {
@@ -127,15 +128,22 @@ TEST(FusionAccount, needs_room_on_chip) {
   EXPECT_FALSE(reason(made.reasons(), "shared memory").holds.has_value());
 }
 
-TEST(FusionAccount, judges_by_measurement_where_there_is_one_and_else_by_its_reasons) {
+TEST(FusionAccount, is_judged_by_measurement_where_there_is_one_and_else_by_its_reasons) {
   FusionAccount made = account();
-  EXPECT_TRUE(made.worth_it());
+  EXPECT_EQ(made.verdict(), FusionVerdict::worth_it);
   made.fused.trial = made_up_trial("x", 7000);
-  EXPECT_FALSE(made.worth_it());
+  EXPECT_EQ(made.verdict(), FusionVerdict::not_worth_it);
   made.fused.trial.reset();
-  EXPECT_TRUE(made.worth_it());
+  EXPECT_EQ(made.verdict(), FusionVerdict::worth_it);
   made.fused.bytes = 6'000'000;
-  EXPECT_FALSE(made.worth_it());
+  EXPECT_EQ(made.verdict(), FusionVerdict::not_worth_it);
+}
+
+TEST(FusionAccount, is_either_where_no_difference_is_measured) {
+  FusionAccount made = account();
+  made.fused.trial = made_up_trial("x", 3490);
+  EXPECT_EQ(made.verdict(), FusionVerdict::either);
+  EXPECT_NE(verdict(made).find("either: no difference is measured"), std::string::npos) << verdict(made);
 }
 
 TEST(FusionAccount, is_judged_by_what_the_ceilings_predict_where_nothing_is_measured) {
@@ -143,19 +151,17 @@ TEST(FusionAccount, is_judged_by_what_the_ceilings_predict_where_nothing_is_meas
   made.steps[0].flops = 1'000'000'000;
   made.fused.bytes = 6'000'000;
   made.fused.trial.reset();
-  ASSERT_FALSE(made.worth_it()) << "computing bounds the chain, and little traffic is saved";
+  ASSERT_EQ(made.verdict(), FusionVerdict::not_worth_it) << "computing bounds the chain, and little traffic is saved";
   for (FusionLine& step : made.steps) step.predicted_ns = step.computing_ns = 100;
   made.fused.predicted_ns = 250;
-  EXPECT_TRUE(made.worth_it());
-  EXPECT_NE(render_text(verdict_table(made), 120).find("worth fusing: it is predicted to be faster"),
-            std::string::npos);
+  EXPECT_EQ(made.verdict(), FusionVerdict::worth_it);
+  EXPECT_NE(verdict(made).find("worth fusing: it is predicted by ceilings to be faster"), std::string::npos);
   made.shared_needed = 300 << 10;
-  EXPECT_FALSE(made.worth_it()) << "it does not fit on chip";
+  EXPECT_EQ(made.verdict(), FusionVerdict::not_worth_it) << "it does not fit on chip";
   made.shared_needed = 0;
   made.fused.predicted_ns = 290;
-  EXPECT_FALSE(made.worth_it());
-  EXPECT_NE(render_text(verdict_table(made), 120).find("not worth fusing: the ceilings promise 1.034x and not 1.050x"),
-            std::string::npos);
+  EXPECT_EQ(made.verdict(), FusionVerdict::not_worth_it);
+  EXPECT_NE(verdict(made).find("not worth fusing: the ceilings promise 1.034x and not 1.050x"), std::string::npos);
 }
 
 TEST(FusionAccount, of_launches_is_worth_it_whatever_the_traffic) {
@@ -163,7 +169,135 @@ TEST(FusionAccount, of_launches_is_worth_it_whatever_the_traffic) {
   for (FusionLine& step : made.steps) step.trial->timing->floor_ns = step.trial->timing->median_ns;
   made.fused.trial.reset();
   made.fused.bytes = 6'000'000;
-  EXPECT_TRUE(made.worth_it());
+  EXPECT_EQ(made.verdict(), FusionVerdict::worth_it);
+}
+
+/// swiglu[dtype=bf16]{rows=64,cols=1024}, whose steps are an activation and a product, with the winners that a test
+/// stores. By the ceilings it is worth fusing.
+class FusionEvidence : public ::testing::Test {
+ protected:
+  FusionEvidence() {
+    store_.put_device(device_);
+    for (const int reads : {1, 2}) {
+      store_.put_ceiling(device_.fingerprint(), {1 << 18, reads, MeasureMode::cold, 2000, std::nullopt, "GPU-1", 5});
+    }
+  }
+
+  void put(const std::string& text, double median_ns) {
+    const OpInterface& interface = catalogue_.find(text.substr(0, text.find('['))).interface;
+    const ProblemKey key{parse_problem(text, interface), interface.hash(), device_.fingerprint()};
+    store_.put_interface(interface);
+    store_.put_implementation(key.interface_hash, store_tests::onchip());
+    Trial trial = store_tests::full_trial(store_tests::onchip_config(4), median_ns);
+    trial.timing->floor_ns = 0;
+    store_.put_winners(key, MeasureMode::cold, {store_tests::winner_of(store_.put_trial(key, "impl-1", trial))});
+  }
+  /// Products of other sizes, of which each second takes `scatter` more than its share.
+  void put_products_around(double scatter) {
+    double more = 1;
+    for (const std::int64_t n : {8, 16, 32, 50, 80, 128, 256, 512}) {
+      put("mul[dtype=bf16]{n=" + std::to_string(n << 10) + "}", more * 1000 * static_cast<double>(n) / 64);
+      more = more > 1 ? 1 : 1 + scatter;
+    }
+  }
+
+  [[nodiscard]] FusionAccount account() {
+    const OpDefinition& fused = catalogue_.find("swiglu");
+    const Problem problem = parse_problem(kFused, fused.interface);
+    return fusion_account(&store_, catalogue_, fused, problem, device_, MeasureMode::cold);
+  }
+
+  static constexpr const char* kFused = "swiglu[dtype=bf16]{rows=64,cols=1024}";
+  static constexpr const char* kStep = "activation[dtype=bf16,act=silu]{n=65536}";
+  static constexpr const char* kProduct = "mul[dtype=bf16]{n=65536}";
+
+ private:
+  const store_tests::TemporaryFolder folder_;
+  Store store_{folder_ / "cache.db"};
+  const DeviceFacts device_ = made_up_gpu();
+  Catalogue catalogue_{{}, TILEWRIGHT_TEST_KERNELS};
+};
+
+TEST_F(FusionEvidence, is_measured_where_all_winners_are_there) {
+  put(kFused, 1500);
+  put(kStep, 1000);
+  put(kProduct, 1000);
+  put_products_around(0);
+  EXPECT_EQ(account().basis(), FusionBasis::measured);
+  EXPECT_NEAR(account().measured()->ratio, 2000.0 / 1500, 1e-12);
+  EXPECT_FALSE(account().estimated());
+  EXPECT_NE(verdict(account()).find("worth fusing: it is measured to be faster"), std::string::npos);
+}
+
+TEST_F(FusionEvidence, is_estimated_where_some_winners_are_only_near) {
+  put(kFused, 1500);
+  put(kStep, 1000);
+  put_products_around(0);
+  const FusionAccount made = account();
+  EXPECT_EQ(made.basis(), FusionBasis::estimated);
+  EXPECT_FALSE(made.measured());
+  ASSERT_TRUE(made.steps[1].estimate);
+  EXPECT_NEAR(made.steps[1].estimate->ns, 1000, 100);
+  EXPECT_FALSE(made.steps[0].estimate) << "its winner is there";
+  EXPECT_NEAR(made.estimated()->ratio, 2000.0 / 1500, 0.1);
+  EXPECT_EQ(made.verdict(), FusionVerdict::worth_it);
+  EXPECT_NE(verdict(made).find("worth fusing: it is estimated from winners around to be faster"), std::string::npos)
+      << verdict(made);
+  EXPECT_NE(verdict(made).find("not yet: mul to be timed (--measure)"), std::string::npos);
+}
+
+TEST_F(FusionEvidence, may_be_an_estimate_that_fusing_costs_time_whatever_the_ceilings_predict) {
+  put(kFused, 4000);
+  put(kStep, 1000);
+  put_products_around(0);
+  EXPECT_GT(account().predicted_by_ceilings().value(), kLeastPredicted);
+  EXPECT_EQ(account().verdict(), FusionVerdict::not_worth_it);
+  EXPECT_NE(verdict(account()).find("not worth fusing: it is estimated from winners around to be slower"),
+            std::string::npos);
+}
+
+TEST_F(FusionEvidence, of_an_estimate_within_its_error_is_either) {
+  put(kFused, 1700);
+  put(kStep, 1000);
+  put_products_around(0.4);
+  EXPECT_GT(account().estimated()->ratio, kLeastPredicted);
+  EXPECT_EQ(account().verdict(), FusionVerdict::either);
+  EXPECT_NE(verdict(account()).find("either: the estimates from winners around differ by less than their error"),
+            std::string::npos)
+      << verdict(account());
+  const auto rows = nlohmann::json::parse(render_json(fusion_table(account())))["rows"];
+  EXPECT_TRUE(rows.back()["worth_fusing"].is_null());
+}
+
+TEST_F(FusionEvidence, is_predicted_by_ceilings_where_a_step_has_no_winners_around) {
+  put(kFused, 4000);
+  put(kStep, 1000);
+  const FusionAccount made = account();
+  EXPECT_EQ(made.basis(), FusionBasis::predicted);
+  EXPECT_FALSE(made.estimated());
+  EXPECT_NE(verdict(made).find("worth fusing: it is predicted by ceilings to be faster"), std::string::npos)
+      << verdict(made);
+}
+
+TEST_F(FusionEvidence, is_told_to_programs) {
+  put(kFused, 1500);
+  put(kStep, 1000);
+  const auto rows = [&] { return nlohmann::json::parse(render_json(fusion_table(account())))["rows"]; };
+  EXPECT_EQ(rows().back()["verdict_by"], "predicted");
+  put_products_around(0);
+  const auto estimated = rows();
+  EXPECT_EQ(estimated.back()["verdict_by"], "estimated");
+  EXPECT_EQ(estimated.back()["worth_fusing"], true);
+  EXPECT_TRUE(estimated.back()["measured_speedup"].is_null());
+  EXPECT_TRUE(estimated[1]["time_ns"].is_null());
+  EXPECT_LT(estimated[1]["estimated_low_ns"], estimated[1]["estimated_ns"]);
+  EXPECT_LT(estimated[1]["estimated_ns"], estimated[1]["estimated_high_ns"]);
+  EXPECT_DOUBLE_EQ(estimated[2]["estimated_ns"].get<double>(), 1000 + estimated[1]["estimated_ns"].get<double>());
+  EXPECT_DOUBLE_EQ(estimated.back()["estimated_speedup"].get<double>(),
+                   estimated[2]["estimated_ns"].get<double>() / 1500);
+  put(kProduct, 1000);
+  EXPECT_EQ(rows().back()["verdict_by"], "measured");
+  EXPECT_TRUE(rows()[2]["estimated_ns"].is_null());
 }
 
 TEST(FusionAccount, computes_each_step_at_the_rate_of_its_unit) {
