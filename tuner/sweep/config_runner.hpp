@@ -60,8 +60,8 @@ class ConfigRunner {
   /// DeviceError if it fails. Returns a verdict without outputs if interrupted.
   [[nodiscard]] virtual Verdict verify(const CompiledConfig& config) = 0;
 
-  /// Verifies a config again on other data, in place if the op allows it. Returns the fault, or an empty text. Throws
-  /// DeviceError if it fails.
+  /// Verifies a config again on other data, in place of each input that the op allows. Returns the fault, or an empty
+  /// text. Throws DeviceError if it fails.
   [[nodiscard]] virtual std::string check_again(const CompiledConfig& config) = 0;
 };
 

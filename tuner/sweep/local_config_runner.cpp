@@ -47,10 +47,6 @@ std::vector<Address> addresses_of(const std::vector<std::unique_ptr<DeviceBuffer
   return addresses;
 }
 
-bool may_be_in_place(const std::vector<PlannedArg>& args) {
-  return std::any_of(args.begin(), args.end(), [](const PlannedArg& arg) { return !arg.alias.empty(); });
-}
-
 }  // namespace
 
 LocalConfigRunner::LocalConfigRunner(Device& device, MemoryPool& pool, Floors& floors, const OpDefinition& definition,
@@ -348,7 +344,7 @@ void LocalConfigRunner::drop_other_verifier() {
 
 Verdict LocalConfigRunner::check_on_other_data(const Loaded& loaded) {
   if (!other_verifier_) {
-    const ArgumentSet::Options options{.seed = kOtherSeed, .in_place = may_be_in_place(loaded.executable->plan().args)};
+    const ArgumentSet::Options options{.seed = kOtherSeed, .in_place = true};
     const std::size_t free_before = device_.free_bytes();
     other_verifier_ = std::make_unique<Verifier>(device_, definition_, problem_, reference_, options, got_on());
     count_held(free_before);

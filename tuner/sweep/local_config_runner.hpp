@@ -66,7 +66,7 @@ class LocalConfigRunner : public ConfigRunner, private MemoryPool::User {
   /// Verifies a config. If it wrote outside its outputs, or if another config damaged the reference, everything is made
   /// again before the next verdict.
   [[nodiscard]] Verdict check(const Loaded& loaded);
-  /// Verifies a config on other data, in place where the op allows it.
+  /// Verifies a config on other data, in place of each input that the op allows.
   [[nodiscard]] Verdict check_on_other_data(const Loaded& loaded);
   void drop_other_verifier();
   /// Called between steps, so that a waiting process sees progress.

@@ -47,20 +47,53 @@ RandomFill fill_for(const Sample& sample, std::uint64_t seed, std::size_t arg) {
   return fill;
 }
 
+// Whether the definition allows an output in place of an input, and their extents and types agree.
+bool may_alias(const PlannedArg& output, const PlannedArg& input) {
+  return output.role == ArgRole::out && std::ranges::find(output.alias, input.name) != output.alias.end() &&
+         output.shape == input.shape && output.type == input.type;
+}
+
+// Puts each output that has no place yet over the first input that is free.
+void fill_placement(Placement& placement, const std::vector<PlannedArg>& args) {
+  for (std::size_t output = 0; output < args.size(); ++output) {
+    for (std::size_t input = 0; input < args.size() && !placement[output]; ++input) {
+      const bool is_free = std::ranges::find(placement, std::optional(input)) == placement.end();
+      if (is_free && may_alias(args[output], args[input])) placement[output] = input;
+    }
+  }
+}
+
 }  // namespace
+
+std::vector<Placement> placements(const std::vector<PlannedArg>& args) {
+  std::vector<Placement> all;
+  for (std::size_t output = 0; output < args.size(); ++output) {
+    for (std::size_t input = 0; input < args.size(); ++input) {
+      const auto has_pair = [&](const Placement& placement) { return placement[output] == input; };
+      if (!may_alias(args[output], args[input]) || std::ranges::any_of(all, has_pair)) continue;
+      Placement& placement = all.emplace_back(args.size());
+      placement[output] = input;
+      fill_placement(placement, args);
+    }
+  }
+  return all;
+}
 
 ArgumentSet::ArgumentSet(Device& device, const OpDefinition& definition, const Problem& problem, Options options)
     : device_(device), options_(std::move(options)), args_(plan_args(definition.interface, problem)) {
   values_.resize(args_.size());
   tensors_.resize(args_.size());
-  places_.resize(args_.size());
   overwritten_.resize(args_.size());
   kept_.resize(args_.size());
   for (std::size_t i = 0; i < args_.size(); ++i) {
     const auto sample = definition.samples.find(args_[i].name);
     fills_.push_back(fill_for(sample == definition.samples.end() ? Sample{} : sample->second, options_.seed, i));
   }
-  if (options_.in_place) find_places();
+  if (const auto all = placements(args_); options_.in_place && !all.empty()) places_ = all.at(options_.placement);
+  places_.resize(args_.size());
+  for (const std::optional<std::size_t>& input : places_) {
+    if (input) overwritten_[*input] = true;
+  }
   lay_out(definition, problem);
   // Outputs come last, because in-place outputs take the address of an existing input.
   for (const bool outputs : {false, true}) {
@@ -80,18 +113,6 @@ ArgumentSet::ArgumentSet(Device& device, const OpDefinition& definition, const P
     fill_by_sample(i, sample->second, definition, problem);
   }
   make_inputs(definition, problem);
-}
-
-void ArgumentSet::find_places() {
-  for (std::size_t i = 0; i < args_.size(); ++i) {
-    const PlannedArg& arg = args_[i];
-    for (std::size_t input = 0; arg.role == ArgRole::out && input < args_.size() && !places_[i]; ++input) {
-      const bool may = std::find(arg.alias.begin(), arg.alias.end(), args_[input].name) != arg.alias.end();
-      if (!may || overwritten_[input] || args_[input].shape != arg.shape || args_[input].type != arg.type) continue;
-      places_[i] = input;
-      overwritten_[input] = true;
-    }
-  }
 }
 
 // Sets the values of scalars, and from strides the layout of tensors.

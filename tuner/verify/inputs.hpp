@@ -29,18 +29,27 @@ struct GuardedTensor {
   TensorLayout layout;
 };
 
+/// By argument: for an output in place of an input, the index of that input.
+using Placement = std::vector<std::optional<std::size_t>>;
+
+/// Placements of outputs over inputs that have their shape and type and that the definition allows. Each such pair is
+/// in at least one placement; the other outputs of a placement take inputs, too, as far as these are free. Empty if no
+/// output may alias an input.
+[[nodiscard]] std::vector<Placement> placements(const std::vector<PlannedArg>& args);
+
 /// One argument set in the plan's order. Belongs to the device's thread.
 class ArgumentSet {
  public:
   /// The fewest guard bytes on each side.
   static constexpr std::size_t kGuardBytes = 4096;
 
-  /// `misalign_elements` fixes each tensor that many elements past a 256-byte boundary. `in_place` puts each output
-  /// that may alias an input at its address, with the same strides.
+  /// `misalign_elements` fixes each tensor that many elements past a 256-byte boundary. `in_place` puts outputs at the
+  /// addresses of inputs, with the same strides, if the op allows it: by the placement of that index, of placements().
   struct Options {
     std::uint64_t seed = 1;
     int misalign_elements = 0;
     bool in_place = false;
+    std::size_t placement = 0;
     /// Whether to set all bits (NaN) between the rows of inputs, too, instead of random data.
     bool poison_gaps = false;
     /// Bytes by argument; its strides are odd multiples of them. If empty, strides follow the samples.
@@ -80,7 +89,6 @@ class ArgumentSet {
   [[nodiscard]] const RandomFill& fill_of(std::size_t arg) const { return fills_.at(arg); }
 
  private:
-  void find_places();
   void lay_out(const OpDefinition& definition, const Problem& problem);
   void allocate(std::size_t arg, std::size_t shift);
   /// Puts the tensor `shift` bytes past a 256-byte boundary, with its guards and first contents.
@@ -108,8 +116,7 @@ class ArgumentSet {
   std::vector<RandomFill> fills_;
   /// Copies of the inputs that are not random.
   std::vector<std::unique_ptr<DeviceBuffer>> kept_;
-  /// Of an output in place of an input: that input.
-  std::vector<std::optional<std::size_t>> places_;
+  Placement places_;
   /// Inputs whose place an output takes.
   std::vector<bool> overwritten_;
   /// Of pure inputs with their guards; empty until poison_outputs().

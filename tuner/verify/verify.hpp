@@ -45,8 +45,8 @@ struct Verdict {
 [[nodiscard]] double norm_limit(DType type, const Tolerance& tolerance) noexcept;
 
 /// Holds a problem's inputs and reference outputs for each sample of the definition, and checks all of the problem's
-/// configs against them. Tensors with strides are made once per stride alignment that configs claim, on first use.
-/// Belongs to the device's thread.
+/// configs against them; with Options::in_place, by each of placements() in turn. Tensors with strides are made once
+/// per stride alignment that configs claim, on first use. Belongs to the device's thread.
 class Verifier {
  public:
   /// Runs the op's reference kernel on each sample. `reference` is its binary, from generate_reference

@@ -126,6 +126,32 @@ TEST_F(Arguments, in_place_the_output_is_the_input_and_is_restored) {
   EXPECT_EQ(set.read(0), x);
 }
 
+TEST_F(Arguments, are_placed_so_that_each_allowed_pair_of_output_and_input_is_tried) {
+  OpInterface& interface = definition_.interface;
+  const auto places = [&] {
+    std::vector<std::string> found;
+    const std::size_t count = placements(plan_args(interface, problem_)).size();
+    for (std::size_t i = 0; i < count; ++i) found.push_back(make({.in_place = true, .placement = i}).in_place());
+    return found;
+  };
+  EXPECT_THAT(places(), testing::ElementsAre("y = x"));
+  // An input of another type and one of another shape.
+  interface.args.insert(interface.args.begin() + 1, argument("w", ArgRole::in, {"rows", "cols"}, DType::f32));
+  interface.args.insert(interface.args.begin() + 1, argument("v", ArgRole::in, {"cols", "rows"}));
+  interface.args.insert(interface.args.begin() + 1, argument("b", ArgRole::in, {"rows", "cols"}));
+  interface.args[6].alias = {"x", "b", "v", "w"};
+  EXPECT_THAT(places(), testing::ElementsAre("y = x", "y = b"));
+  // As in norms that also store the sum.
+  interface.args.push_back(argument("z", ArgRole::out, {"rows", "cols"}));
+  interface.args.back().alias = {"b", "x"};
+  EXPECT_THAT(places(), testing::ElementsAre("y = x, z = b", "y = b, z = x"));
+  interface.args[6].alias = {"x"};
+  EXPECT_THAT(places(), testing::ElementsAre("y = x, z = b", "z = x"));
+  interface.args[6].alias = interface.args.back().alias = {};
+  EXPECT_THAT(places(), testing::ElementsAre());
+  EXPECT_EQ(make({.in_place = true}).in_place(), "");
+}
+
 TEST_F(Arguments, a_changed_input_is_named_from_the_first_poisoning_on) {
   ArgumentSet set = make();
   set.poison_outputs();

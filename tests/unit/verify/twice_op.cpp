@@ -13,6 +13,8 @@ constexpr const char* kEntries[] = {
     "off_by_some",   "slightly",    "nan_for_one",      "deadlock",        "reference",     "no_reference",
     "bad_reference", "samples",     "nan_left_out",     "empty_reference", "counts",        "counts_on",
     "aligned",       "pitched",     "pitched_reference"};
+// With an addend.
+constexpr const char* kAdding[] = {"adds", "adds_late", "adds_early", "adds_reference"};
 
 // The kernels have the same parameters, one of them absent in all problems; the references take doubles as y.
 constexpr const char* kKernels = R"(
@@ -69,6 +71,20 @@ REFERENCE(no_reference, if (i > 2) y[i] = double{factor} * double{to_float(x[i])
 REFERENCE(samples, if (i % 8 == 1) y[i] = double{factor} * double{to_float(x[i])};)
 REFERENCE(empty_reference, )
 REFERENCE(bad_reference, y[i] = 0.0; x[i] = from_float<T>(3.0f);)
+// With an addend in place of the absent input.
+#define ADDING(name, Output, ...)                                                                                  \
+  template <class Config>                                                                                          \
+  __global__ void name(typename Config::dtype* x, const typename Config::dtype* addend, Output* y, float factor,   \
+                       long long rows, long long cols) {                                                           \
+    using T = typename Config::dtype;                                                                              \
+    using namespace tilewright;                                                                                    \
+    each<Config>(rows, cols, [&](long long i) { __VA_ARGS__ });                                                    \
+  }
+ADDING(adds, typename Config::dtype, y[i] = from_float<T>(factor * to_float(x[i]) + to_float(addend[i]));)
+ADDING(adds_late, typename Config::dtype, TWICE y[i] = from_float<T>(to_float(y[i]) + to_float(addend[i]));)
+ADDING(adds_early, typename Config::dtype, y[i] = addend[i];
+       y[i] = from_float<T>(factor * to_float(x[i]) + to_float(y[i]));)
+ADDING(adds_reference, double, y[i] = double{factor} * double{to_float(x[i])} + double{to_float(addend[i])};)
 // For rows of y that lie apart; the first writes nothing where a row is not at 32 bytes.
 template <class Config>
 __global__ void pitched(typename Config::dtype* x, const float*, typename Config::dtype* y, float factor,
@@ -132,6 +148,7 @@ TwiceOp::TwiceOp(DType dtype, std::int64_t rows, std::int64_t cols, std::unique_
       device_type(dtype), kKernels);
   request.name = "twice.cu";
   request.entries.assign(std::begin(kEntries), std::end(kEntries));
+  request.entries.insert(request.entries.end(), std::begin(kAdding), std::end(kAdding));
   request.arch = device->facts().arch();
   if (device->facts().is_cpu()) request.include_dirs.push_back(kernels_dir() / "emulator");
   request.include_dirs.push_back(kernels_dir());
@@ -150,11 +167,18 @@ void TwiceOp::pitch_y(const char* elements) {
   definition.reference.entry = "pitched_reference";
 }
 
+void TwiceOp::add_input() {
+  definition.interface.args[1].name = "addend";
+  definition.interface.args[1].when.reset();
+  definition.interface.args[2].alias.emplace_back("addend");
+  definition.reference.entry = "adds_reference";
+}
+
 std::unique_ptr<DeviceExecutable> TwiceOp::load(const std::string& entry) {
   KernelRecipe kernel;
   kernel.entry = entry;
   kernel.when = Formula::parse("1");
-  kernel.params = {{KernelParam::Kind::ptr, "x"},    {KernelParam::Kind::ptr, "absent"},
+  kernel.params = {{KernelParam::Kind::ptr, "x"},    {KernelParam::Kind::ptr, definition.interface.args[1].name},
                    {KernelParam::Kind::ptr, "y"},    {KernelParam::Kind::scalar, "factor"},
                    {KernelParam::Kind::dim, "rows"}, {KernelParam::Kind::dim, "cols"}};
   kernel.grid = {Formula::parse("1")};

@@ -19,6 +19,8 @@ class TwiceOp {
 
   /// Sets the pitch of y in the samples, for the kernel `pitched`.
   void pitch_y(const char* elements);
+  /// Makes it y = 2·x + addend, where y may be either input, for the kernels `adds…`.
+  void add_input();
   /// Loads the implementation with the kernel `entry`.
   [[nodiscard]] std::unique_ptr<DeviceExecutable> load(const std::string& entry);
   /// Checks `entry` on fresh data.

@@ -205,6 +205,27 @@ TEST(Verify, says_that_a_config_was_wrong_in_place) {
               ::testing::StartsWith("in place (y = x): it wrote past the end of x"));
 }
 
+TEST(Verify, checks_an_output_in_place_of_each_input_that_it_may_alias) {
+  TwiceOp op;
+  op.add_input();
+  for (const char* entry : {"adds", "adds_late", "adds_early"}) EXPECT_EQ(op.check(entry).reason, "") << entry;
+  EXPECT_EQ(op.check("adds", {.in_place = true}).reason, "");
+  EXPECT_THAT(op.check("adds_early", {.in_place = true}).reason,
+              ::testing::StartsWith("in place (y = x): y[0][0] is "));
+  EXPECT_THAT(op.check("adds_late", {.in_place = true}).reason,
+              ::testing::StartsWith("in place (y = addend): y[0][0] is "));
+}
+
+TEST(Verify, checks_each_sample_in_place_of_each_input) {
+  TwiceOp op;
+  op.add_input();
+  op.definition.more_samples = {{"more", op.definition.samples}};
+  op.definition.samples["x"] = op.definition.samples["addend"] = {"normal", 0.0};
+  EXPECT_EQ(op.check("adds", {.in_place = true}).reason, "");
+  EXPECT_THAT(op.check("adds_late", {.in_place = true}).reason,
+              ::testing::StartsWith("on the sample 'more': in place (y = addend): "));
+}
+
 TEST(Verify, a_reference_that_changes_its_inputs_is_refused) {
   TwiceOp op;
   op.definition.reference.entry = "bad_reference";
