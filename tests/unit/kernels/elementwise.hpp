@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <iterator>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,18 @@ inline void expect_right(BuiltInOp& op, const std::string& key, const std::strin
 /// Expects the op's base, which serves all shapes and addresses, to be right.
 inline void expect_right_base(BuiltInOp& op, const std::string& key, const ArgumentSet::Options& options = {}) {
   EXPECT_EQ(op.fault(op.problem(key), op.definition().base, options), "") << key;
+}
+
+/// Expects a check in place to try exactly these pairs: "dx = x" for the output dx at the address of the input x.
+inline void expect_in_place(const BuiltInOp& op, const std::string& key, const std::set<std::string>& expected) {
+  const std::vector<PlannedArg> args = plan_args(op.definition().interface, op.problem(key));
+  std::set<std::string> tried;
+  for (const Placement& placement : placements(args)) {
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      if (placement[i]) tried.insert(args[i].name + " = " + args[*placement[i]].name);
+    }
+  }
+  EXPECT_EQ(tried, expected) << key;
 }
 
 }  // namespace tilewright::test
