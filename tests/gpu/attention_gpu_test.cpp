@@ -8,7 +8,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <future>
 #include <map>
 #include <memory>
 #include <ostream>
@@ -55,21 +54,6 @@ class GpuAttention : public OpOnGpu, public ::testing::WithParamInterface<Case> 
     });
     return legal;
   }
-
-  /// Empty if the config is right.
-  [[nodiscard]] std::string fault(Verifier& verifier, const Candidate& candidate, const Problem& problem,
-                                  const CompileResult& binary) const {
-    const auto executable = device_->load(binary.binary, kernel_facts(binary), op_->interface,
-                                          candidate.implementation->recipe, candidate.config, problem);
-    std::vector<std::unique_ptr<DeviceBuffer>> buffers;
-    std::vector<Address> workspaces;
-    for (const PlannedWorkspace& workspace : executable->plan().workspaces) {
-      buffers.push_back(device_->allocate(workspace.bytes, "workspace " + workspace.name));
-      device_->upload(buffers.back()->address(), std::vector<std::byte>(workspace.bytes));
-      workspaces.push_back(buffers.back()->address());
-    }
-    return verifier.check(*executable, workspaces).reason;
-  }
 };
 
 TEST_P(GpuAttention, is_right_with_configs_of_all_kinds) {
@@ -79,15 +63,14 @@ TEST_P(GpuAttention, is_right_with_configs_of_all_kinds) {
   ASSERT_FALSE(legal.empty()) << problem.key();
   constexpr std::size_t kMost = 4;  // each compiles in a second, in parallel
   const std::size_t step = (legal.size() + kMost - 1) / kMost;
-  CompileResult reference = compile(generate_reference(*op_, problem));  // opens the compiler
-  std::map<std::size_t, std::future<CompileResult>> binaries;
-  for (std::size_t i = 0; i < legal.size(); i += step) {
-    binaries[i] = std::async(std::launch::async, [&, i] { return compile(legal[i], problem); });
-  }
-  Verifier verifier(*device_, *op_, problem, std::move(reference), {});
-  for (auto& [i, binary] : binaries) {
-    EXPECT_EQ(fault(verifier, legal[i], problem, binary.get()), "")
-        << legal[i].config.text() << " of " << problem.key();
+  std::vector<Candidate> chosen;
+  for (std::size_t i = 0; i < legal.size(); i += step) chosen.push_back(legal[i]);
+  Trials trials = begin(problem, std::move(chosen));
+  Verifier verifier(*device_, *op_, problem, trials.reference.get());
+  for (std::size_t i = 0; i < trials.configs.size(); ++i) {
+    const Loaded loaded = load(trials.configs[i], problem, trials.binaries[i].get());
+    EXPECT_EQ(verifier.check(*loaded.executable, loaded.workspaces).reason, "")
+        << trials.configs[i].config.text() << " of " << problem.key();
   }
 }
 
