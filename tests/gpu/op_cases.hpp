@@ -31,6 +31,25 @@ inline constexpr const char* kSums[] = {"rmsnorm_bwd[dtype=bf16]{rows=4093,cols=
                                         "embedding_bwd[dtype=bf16]{tokens=9000,vocab=300,d=512}",
                                         "embedding_bwd[dtype=f32]{tokens=5001,vocab=5000,d=61}"};
 
+/// Fused products: for each implementation of Hopper whole tiles and ragged ones. A last wave that is half empty, for
+/// `tail`, is that of 132 multiprocessors.
+inline constexpr const char* kFused[] = {
+    "gemm_gated[dtype=bf16]{m=64,n=256,k=256}",
+    "gemm_gated[dtype=bf16,weights=packed,act=gelu,bias=yes,store=yes]{m=333,n=1000,k=520}",
+    "gemm_gated[dtype=f16,weights=interleaved,act=relu]{m=2560,n=2048,k=1152}",
+    "gemm_gated[dtype=bf16,bias=yes,store=yes]{m=2550,n=2040,k=1096}",
+    "gemm_dropout[dtype=bf16,residual=yes]{m=128,n=256,k=256}",
+    "gemm_dropout[dtype=f16,bias=yes,act=gelu,residual=yes]{m=333,n=1000,k=520}",
+    "gemm_add_rmsnorm[dtype=bf16]{m=128,n=256,k=256}",
+    "gemm_add_rmsnorm[dtype=f16,bias=yes]{m=333,n=1000,k=520}",
+    "gemm_add_layernorm[dtype=bf16,bias=yes]{m=128,n=256,k=256}",
+    "gemm_add_layernorm[dtype=f16]{m=333,n=1000,k=520}",
+    "mlp[dtype=bf16,gated=yes]{rows=64,d=256,hidden=512,d_out=256}",
+    "mlp[dtype=f16,gated=yes,act=gelu,bias=yes]{rows=50,d=200,hidden=1000,d_out=136}",
+    "mlp[dtype=bf16,gated=yes]{rows=2560,d=1152,hidden=2048,d_out=512}",
+    "mlp[dtype=f16,gated=yes,bias=yes]{rows=2550,d=1096,hidden=2040,d_out=264}",
+    "mlp[dtype=f16,act=relu,bias=yes]{rows=9001,d=200,hidden=520,d_out=136}"};
+
 /// The op's name in a shape key.
 inline std::string op_of(const std::string& key) { return key.substr(0, key.find('[')); }
 
@@ -50,6 +69,11 @@ inline std::vector<std::string> keys_of(std::span<const char* const> keys, const
     if (op_of(key) == op) found.emplace_back(key);
   }
   return found;
+}
+
+/// Whether neither the emulator nor an earlier GPU runs the config.
+inline bool is_for_hopper(const Candidate& candidate) {
+  return candidate.implementation->recipe.requires_arch == "sm_90a";
 }
 
 /// At most `most` configs of each implementation, evenly spread over its legal ones.

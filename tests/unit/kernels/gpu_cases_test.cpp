@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <set>
 #include <string>
 
@@ -26,6 +27,29 @@ TEST(GpuCases, of_sums_over_rows_reach_every_implementation) {
     }
     for (const Implementation& each : op.implementations) {
       EXPECT_TRUE(reached.contains(each.recipe.name)) << name << " by " << each.recipe.name;
+    }
+  }
+}
+
+TEST(GpuCases, of_fused_products_reach_every_implementation_of_hopper_with_whole_and_with_ragged_tiles) {
+  constexpr std::int64_t kLeastTile = 64;
+  Catalogue catalogue({}, test_kernels_dir());
+  for (const std::string& name : ops_of(kFused)) {
+    const OpDefinition& op = catalogue.find(name);
+    std::set<std::string> whole;
+    std::set<std::string> ragged;
+    for (const std::string& key : keys_of(kFused, name)) {
+      const Problem problem = parse_problem(key, op.interface);
+      const bool is_whole = problem.dims.front().second % kLeastTile == 0;
+      for (const Candidate& each : spread(expand(op, problem, facts_of_an_h200()).legal, 1)) {
+        if (is_for_hopper(each)) (is_whole ? whole : ragged).insert(each.config.implementation);
+      }
+    }
+    EXPECT_FALSE(whole.empty()) << name;
+    for (const Implementation& each : op.implementations) {
+      if (each.recipe.requires_arch != "sm_90a") continue;
+      EXPECT_TRUE(whole.contains(each.recipe.name)) << name << " by " << each.recipe.name;
+      EXPECT_TRUE(ragged.contains(each.recipe.name)) << name << " by " << each.recipe.name;
     }
   }
 }
