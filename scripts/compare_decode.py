@@ -10,7 +10,8 @@ in each cell; keys in one piece are pages in order for it. A plan is made before
 
 A cell is a KIND-bBATCH-hHQxHKV-sTOKENS, with -pPAGE where tokens lie in pages; lengths are full, uniform (drawn from 1
 to TOKENS) or long (one of TOKENS, the others a 64th of it). GB/s are of the keys and values of these lengths, of
-queries and results. The cache should have winners of these shapes: --sweep prints the commands.
+queries and results. With --draws N errors are means over N draws of the inputs. The cache should have winners of these
+shapes: --sweep prints the commands.
 """
 import dataclasses
 import math
@@ -82,7 +83,23 @@ def checked(errors):
     return max(errors)
 
 
-def measure(cell, launcher, rounds, stream):
+def over_draws(first, draws, renew, error_of, skipped):
+    """Errors in the mean over so many draws of the inputs, by arms: `first` has those of the draw that there is,
+    `renew()` draws again, and `error_of(arm)` raises if the output is another one. Such an arm's reason is put into
+    `skipped` and its error left out."""
+    errors = {arm: [error] for arm, error in first.items()}
+    for _ in range(1, draws):
+        renew()
+        for arm in list(errors):
+            try:
+                errors[arm].append(error_of(arm))
+            except Exception as error:  # an arm that does not run means no verdict
+                skipped[arm] = f"{type(error).__name__}: {error}"[:600]
+                del errors[arm]
+    return {arm: math.fsum(each) / len(each) for arm, each in errors.items()}
+
+
+def measure(cell, launcher, rounds, stream, draws=1):
     import torch
 
     from peers import decode_peers, statistics, timing
@@ -103,15 +120,22 @@ def measure(cell, launcher, rounds, stream):
     tensors = decode_peers.Tensors(q, k, v, lengths, on_device, scale)
     if cell.page:
         pages = cell.s // cell.page
-        tables = [torch.randperm(cell.b * pages, device="cuda") for _ in range(count)]
+        orders = [torch.randperm(cell.b * pages, device="cuda") for _ in range(count)]
 
         def pooled(tensor, table):
             rows = tensor.view(cell.b * pages, cell.page, cell.hkv, COLUMNS)
             return torch.empty_like(rows).index_copy_(0, table, rows)
 
-        k_pool, v_pool = ([pooled(*each) for each in zip(of, tables)] for of in (k, v))
-        tables = [table.to(torch.int32).view(cell.b, pages) for table in tables]
+        k_pool, v_pool = ([pooled(*each) for each in zip(of, orders)] for of in (k, v))
+        tables = [order.to(torch.int32).view(cell.b, pages) for order in orders]
         tensors = decode_peers.Tensors(q, k_pool, v_pool, lengths, on_device, scale, tables)
+
+    def renew():
+        for each in (q[0], k[0], v[0]):
+            each.copy_(random(*each.shape))
+        if cell.page:
+            k_pool[0].copy_(pooled(k[0], orders[0]))
+            v_pool[0].copy_(pooled(v[0], orders[0]))
 
     def tilewright(i):
         if cell.page:
@@ -127,6 +151,14 @@ def measure(cell, launcher, rounds, stream):
     def worst_error(output):
         return checked(error_of(output[n], q[0][n], k[0][n], v[0][n], lengths[n]) for n in {0, cell.b // 2, cell.b - 1})
 
+    def error_of_arm(arm):
+        # What launches read was made on another stream.
+        torch.cuda.synchronize()
+        with torch.cuda.stream(stream):
+            output = launches[arm](0)
+        stream.synchronize()
+        return worst_error(output)
+
     makers = {"tilewright": lambda: tilewright}
     if tensors.whole:
         makers["cudnn"] = lambda: decode_peers.through_torch("CUDNN_ATTENTION", tensors)
@@ -136,22 +168,20 @@ def measure(cell, launcher, rounds, stream):
     match = op.match(**cell.dims)
     result = {"cell": cell.name, "op": cell.op, "kind": cell.kind, "batch": cell.b, "heads": f"{cell.hq}/{cell.hkv}",
               "tokens": cell.s, "page": cell.page, "bytes": moved, "served": match.config, "fit": match.fit,
-              "skipped": {}, "errors": {}}
+              "skipped": {}}
     # A graph reads what its launch holds.
-    launches, graphs = {}, {}
+    launches, graphs, errors = {}, {}, {}
     for arm, make in makers.items():
         try:
             launches[arm] = make()
-            # What launches read was made on another stream.
-            torch.cuda.synchronize()
-            with torch.cuda.stream(stream):
-                output = launches[arm](0)
-            stream.synchronize()
-            error = worst_error(output)
+            error = error_of_arm(arm)
             graphs[arm] = timing.prepare(launches[arm], count, stream, 2.0)
-            result["errors"][arm] = error
+            errors[arm] = error
         except Exception as error:  # an arm that does not run means no verdict
             result["skipped"][arm] = f"{type(error).__name__}: {error}"[:600]
+    result["errors"] = over_draws(errors, draws, renew, error_of_arm, result["skipped"])
+    for arm in errors.keys() - result["errors"].keys():
+        graphs.pop(arm).free()
     if "tilewright" not in graphs:
         raise RuntimeError(result["skipped"]["tilewright"])
     times = timing._rounds(graphs, rounds, stream)
@@ -180,4 +210,4 @@ def problems(cell):
 
 if __name__ == "__main__":
     sys.exit(served_cells.run(sys.argv[1:], __file__, __doc__, {name: Cell.of(name) for name in CELLS}, problems,
-                              measure, line_of, has_page=True))
+                              measure, line_of, has_page=True, has_draws=True))

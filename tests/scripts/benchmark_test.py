@@ -585,8 +585,9 @@ class Measuring(unittest.TestCase):
                 return ""
             with tempfile.TemporaryDirectory() as folder, \
                     mock.patch.object(benchmark, "find", lambda name, _=None: benchmark.Place(name, name)):
-                bench, _ = self.bench(folder, answer)
+                bench, calls = self.bench(folder, answer)
                 self.assertEqual(benchmark.PARTS[part](bench), FIGURES[part])
+                self.assertEqual("--draws 4" in " ".join(map(str, calls[-1])), part == "decode")
             with tempfile.TemporaryDirectory() as folder, \
                     mock.patch.object(benchmark, "find", lambda name, _=None: benchmark.Place(name, name)):
                 bench, _ = self.bench(folder, lambda *_: "")
