@@ -70,6 +70,16 @@ void LocalConfigRunner::count_held(std::size_t free_before) {
   held_ += free_before - std::min(free_before, device_.free_bytes());
 }
 
+void LocalConfigRunner::in_pool_afresh(const std::function<void()>& work) {
+  try {
+    in_pool(work);
+  } catch (const DeviceError& error) {
+    if (error.status() != kOutOfMemory || held_ == 0) throw;
+    evict();
+    in_pool(work);
+  }
+}
+
 void LocalConfigRunner::make_verifier() {
   const ProfilerRange range([this] { return "reference " + problem_.key(); });
   const std::size_t free_before = device_.free_bytes();
@@ -92,14 +102,20 @@ void LocalConfigRunner::renew() {
   spoilt_ = false;
 }
 
+Verdict LocalConfigRunner::checked_by(Verifier& verifier, const Loaded& loaded) {
+  const std::size_t free_before = device_.free_bytes();
+  Verdict verdict = verifier.check(*loaded.executable, addresses_of(loaded.workspaces));
+  count_held(free_before);
+  return verdict;
+}
+
 Verdict LocalConfigRunner::check(const Loaded& loaded) {
   if (spoilt_ || !verifier_) renew();
-  const std::vector<Address> workspaces = addresses_of(loaded.workspaces);
-  Verdict verdict = verifier_->check(*loaded.executable, workspaces);
+  Verdict verdict = checked_by(*verifier_, loaded);
   if (verdict.right) return verdict;
   if (!verdict.damaged && !verifier_->sound()) {
     renew();
-    verdict = verifier_->check(*loaded.executable, workspaces);
+    verdict = checked_by(*verifier_, loaded);
   }
   spoilt_ = verdict.damaged || (!verdict.right && !verifier_->sound());
   return verdict;
@@ -315,7 +331,7 @@ Trial LocalConfigRunner::run(const Implementation& implementation, const Config&
   Phases& phases = trial.phases.emplace();
   phases.began_us = moment_us();
   try {
-    in_pool([&] { try_config({&implementation, config, &build, binary}, rule, trial); });
+    in_pool_afresh([&] { try_config({&implementation, config, &build, binary}, rule, trial); });
   } catch (const DeviceError& error) {
     trial.status = status_of(error);
     trial.reason = error.what();
@@ -349,13 +365,13 @@ Verdict LocalConfigRunner::check_on_other_data(const Loaded& loaded) {
     other_verifier_ = std::make_unique<Verifier>(device_, definition_, problem_, reference_, options, got_on());
     count_held(free_before);
   }
-  return other_verifier_->check(*loaded.executable, addresses_of(loaded.workspaces));
+  return checked_by(*other_verifier_, loaded);
 }
 
 std::string LocalConfigRunner::check_again(const CompiledConfig& config) {
   const ProfilerRange range = range_of("verify", problem_, config.config);
   Verdict verdict;
-  in_pool([&] {
+  in_pool_afresh([&] {
     const Loaded loaded = load(config);
     verdict = check_on_other_data(loaded);
     if (verdict.right) return;

@@ -58,11 +58,15 @@ class LocalConfigRunner : public ConfigRunner, private MemoryPool::User {
   [[nodiscard]] std::size_t held() const override { return held_; }
   /// Calls `work` with as much memory as possible.
   void in_pool(const std::function<void()>& work) { pool_.use(*this, work, setting_.interrupted); }
+  /// As in_pool(). If memory runs out, calls `work` once more with nothing else of this problem in memory.
+  void in_pool_afresh(const std::function<void()>& work);
   /// Counts the memory taken since `free_before` bytes were free.
   void count_held(std::size_t free_before);
   void make_verifier();
   /// Makes inputs, reference and input sets again.
   void renew();
+  /// A verdict, with the tensors counted that it is the first to need.
+  [[nodiscard]] Verdict checked_by(Verifier& verifier, const Loaded& loaded);
   /// Verifies a config. If it wrote outside its outputs, or if another config damaged the reference, everything is made
   /// again before the next verdict.
   [[nodiscard]] Verdict check(const Loaded& loaded);

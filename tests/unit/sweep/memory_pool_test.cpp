@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/sweep/memory_pool.hpp"
 
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "tests/unit/sweep/sweep_fixture.hpp"
@@ -170,6 +174,27 @@ TEST_F(CrowdedSweep, tries_again_the_next_time_what_found_no_room) {
   EXPECT_EQ(sweep(later).measured, 1U);
   EXPECT_EQ(trials(later).at(0).status, TrialStatus::ok);
   EXPECT_EQ(winners(later).size(), 3U);
+}
+
+// A final's last check is on other data than configs are verified and timed on.
+TEST_F(CrowdedSweep, has_a_winner_wherever_there_is_room_to_time_a_config) {
+  FakeDevice roomy{{.gpu = true}};
+  (void)sweep(roomy);
+  const std::string best = winners(roomy).at(0).trial.config.text();
+  std::set<bool> seen;
+  for (std::size_t memory = 1 << 20; memory < 6 << 20; memory += 256 << 10) {
+    std::filesystem::remove(folder / "cache.db");
+    listener.trials.clear();
+    FakeDevice tight{{.gpu = true, .memory = memory}};
+    (void)sweep(tight);
+    const bool timed = std::ranges::any_of(listener.trials, [](const Trial& each) { return each.timing.has_value(); });
+    ASSERT_EQ(winners(tight).empty(), !timed) << memory;
+    if (timed) {
+      EXPECT_EQ(winners(tight).at(0).trial.config.text(), best) << memory;
+    }
+    seen.insert(timed);
+  }
+  EXPECT_EQ(seen.size(), 2U) << "both cases were seen";
 }
 
 }  // namespace
