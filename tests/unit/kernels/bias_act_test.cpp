@@ -2,6 +2,12 @@
 // The ops `bias_act` and `bias_act_dropout`, and the skeletons tiled.cuh and dense.cuh of device/elementwise.
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#include "tests/temporary_folder.hpp"
 #include "tests/unit/kernels/elementwise.hpp"
 
 namespace tilewright::test::bias_act_test {
@@ -96,6 +102,77 @@ TEST_P(BiasAct, may_write_over_its_input) {
 
 INSTANTIATE_TEST_SUITE_P(Ops, BiasAct, ::testing::Values("bias_act", "bias_act_dropout"),
                          [](const auto& name) { return std::string(name.param); });
+
+BuiltInOp& dropout() {
+  static BuiltInOp op("bias_act_dropout");
+  return op;
+}
+
+std::string key(const char* dtype, const char* act, int rows, int cols, const char* pitch = "dense") {
+  return fmt::format("bias_act_dropout[dtype={},act={},pitch={}]{{rows={},cols={}}}", dtype, act, pitch, rows, cols);
+}
+
+TEST(BiasActDropoutRagged, is_right_for_every_activation_and_dtype) {
+  for_acts_and_dtypes(
+      [](const char* act, const char* dtype) { expect_right(dropout(), key(dtype, act, 37, 61), "ragged", 1); });
+}
+
+TEST(BiasActDropoutRagged, has_vectors_that_straddle_two_rows) {
+  // Rows of two vectors and a bit, whose bias is mostly read by elements; rows of even width; one row, and less than a
+  // vector's rows.
+  for (const char* dtype : kDtypes) {
+    for (const int cols : {17, 61, 70, 257}) expect_right(dropout(), key(dtype, "relu", 67, cols), "ragged", 2);
+    for (const int rows : {1, 3}) expect_right(dropout(), key(dtype, "relu", rows, 27), "ragged", 1);
+  }
+  expect_right(dropout(), key("f32", "relu", 37, 9), "ragged", 2);
+}
+
+TEST(BiasActDropoutRagged, gives_a_thread_the_same_columns_of_several_panels) {
+  // Whole groups of panels, and one that lacks some panels or rows.
+  for (const int rows : {128, 133, 168}) {
+    for (const char* config :
+         {"ragged{num_warps=8,vec=8,unroll=2,hints=0}", "ragged{num_warps=4,vec=8,unroll=8,hints=2}"}) {
+      EXPECT_EQ(dropout().fault(dropout().problem(key("bf16", "relu", rows, 257)), Config::parse(config)), "") << rows;
+    }
+    EXPECT_EQ(dropout().fault(dropout().problem(key("f32", "relu", rows, 131)),
+                              Config::parse("ragged{num_warps=4,vec=4,unroll=8,hints=1}")),
+              "")
+        << rows;
+  }
+}
+
+TEST(BiasActDropoutRagged, may_write_over_its_input) {
+  for (const char* dtype : kDtypes) {
+    expect_right(dropout(), key(dtype, "relu", 133, 61), "ragged", 2, {.seed = 3, .in_place = true});
+  }
+}
+
+TEST(BiasActDropoutRagged, keeps_all_or_nothing_at_the_ends_of_p) {
+  for (const char* p : {"0.0", "1.0"}) {
+    const TemporaryFolder folder;
+    const std::filesystem::path op = folder.path() / "bias_act_dropout";
+    std::filesystem::copy(test_kernels_dir() / "bias_act_dropout", op);
+    std::stringstream text;
+    text << std::ifstream(op / "bias_act_dropout.toml").rdbuf();
+    std::string definition = text.str();
+    const std::string sample = "\np = 0.25\n";
+    const std::size_t at = definition.find(sample);
+    if (at == std::string::npos) throw std::logic_error("bias_act_dropout.toml has another sample");
+    definition.replace(at, sample.size(), fmt::format("\np = {}\n", p));
+    std::ofstream(op / "bias_act_dropout.toml") << definition;
+    BuiltInOp edited("bias_act_dropout", {folder.path()});
+    expect_right(edited, key("bf16", "relu", 37, 61), "ragged", 1);
+  }
+}
+
+TEST(BiasActDropoutRagged, is_for_dense_rows_that_are_no_whole_vectors) {
+  for (const char* dtype : kDtypes) {
+    for (const int cols : {1, 3, 7, 64}) {
+      EXPECT_TRUE(dropout().sample(dropout().problem(key(dtype, "relu", 37, cols)), "ragged", 1).empty()) << cols;
+    }
+    EXPECT_TRUE(dropout().sample(dropout().problem(key(dtype, "relu", 37, 61, "strided")), "ragged", 1).empty());
+  }
+}
 
 }  // namespace
 }  // namespace tilewright::test::bias_act_test
