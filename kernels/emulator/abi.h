@@ -102,6 +102,9 @@ struct Runtime {
   void (*cluster_arrive)(Site site);
   void (*cluster_wait)(Site site);
   void* (*map_shared)(const void* address, unsigned rank, Site site);
+
+  // As bulk_store, but adds floats to those of the destination.
+  void (*bulk_add)(float* to, const float* from, unsigned bytes, Site site);
 };
 
 // One kernel of a module. `invoke` calls it with params[i] pointing at the value of parameter i.

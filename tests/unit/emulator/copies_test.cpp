@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asynchronous copies and their mbarriers: tuner/device/cpu/async_copies.cpp and mbarriers.cpp.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -257,6 +258,66 @@ TEST(BulkCopy, a_source_overwritten_too_early_shows_in_the_result) {
   std::vector<float> y;
   ASSERT_EQ(variant.run(y).text, "");
   EXPECT_EQ(y[0], -1.0f);
+}
+
+/// Four blocks add 64 floats each: to y[0 … 63] in bulk, to y[64 … 127] in fours.
+constexpr const char* kSums = R"cu(
+#include "device/ptx/bulk_copy.cuh"
+#include "device/ptx/fence.cuh"
+#include "device/ptx/global_reduce.cuh"
+#include "device/shared.cuh"
+struct Shared {
+  alignas(128) float addends[64];
+};
+template <class Config> __global__ void kernel(float* y) {
+  Shared& shared = *shared_storage<Shared>();
+  const int t = threadIdx.x;
+  for (int i = 0; i < 2; ++i) shared.addends[t + i * 32] = t + i * 32 + blockIdx.x;
+  ptx::fence_shared_to_async();
+  __syncthreads();
+  if (t < 16) {
+    const float* own = shared.addends + t * 4;
+    ptx::reduce_add(y + 64 + t * 4 + SHIFT, own[0], own[1], own[2], own[3]);
+  }
+  __syncthreads();
+  if (t == 0) {
+    ptx::bulk_reduce_add(y, shared.addends, 256);
+    ptx::bulk_commit();
+    WAIT;
+  }
+})cu";
+
+EmulatedOutcome run_sums(const std::string& wait, int shift, std::vector<float>& y) {
+  const EmulatedKernel kernel(fmt::format("#define WAIT {}\n#define SHIFT {}\n", wait, shift) + kSums);
+  std::vector<float> padded(128 + 8, 1.0F);
+  float* out = padded.data();
+  while (reinterpret_cast<std::uintptr_t>(out) % 16 != 0) ++out;
+  const EmulatedOutcome outcome = kernel.run(extents(4, 32, 1024), out);
+  y.assign(out, out + 128);
+  return outcome;
+}
+
+TEST(Sums, of_all_blocks_are_added_to_what_was_there) {
+  for (const char* wait : {"ptx::bulk_wait<0>()", "ptx::bulk_wait_read<0>(); shared.addends[0] = 1000"}) {
+    std::vector<float> y;
+    ASSERT_EQ(run_sums(wait, 0, y).text, "");
+    for (std::size_t i = 0; i < 128; ++i) {
+      EXPECT_EQ(y[i], 1 + 4 * static_cast<float>(i % 64) + 6) << wait << ", float " << i;
+    }
+  }
+}
+
+TEST(Sums, in_bulk_lack_what_nobody_waits_for_and_have_what_was_overwritten_too_early) {
+  std::vector<float> y;
+  ASSERT_EQ(run_sums("", 0, y).text, "");
+  EXPECT_EQ(y[1], 1.0F);
+  ASSERT_EQ(run_sums("shared.addends[1] = 1000; ptx::bulk_wait<0>()", 0, y).text, "");
+  EXPECT_EQ(y[1], 4001.0F);
+}
+
+TEST(Sums, at_an_address_that_is_no_multiple_of_16_bytes_are_reported) {
+  std::vector<float> y;
+  EXPECT_THAT(run_sums("ptx::bulk_wait<0>()", 1, y).text, HasSubstr("16-byte sum at address 0x"));
 }
 
 TEST(Mbarrier, a_thread_barrier_made_of_arrivals_works_phase_after_phase) {

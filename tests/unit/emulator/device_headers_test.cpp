@@ -76,7 +76,7 @@ TEST_F(DeviceHeadersUnderNvrtc, every_instruction_is_one_that_ptxas_knows) {
   }
   for (const char* arch : {"sm_90", "sm_90a"}) {
     const CompileResult result =
-        compiler_->compile(request_of(body, {"on_sm_90", "tensor_copies", "sums_of_blocks"}, arch));
+        compiler_->compile(request_of(body, {"on_sm_90", "tensor_copies", "blocks_that_wait"}, arch));
     EXPECT_TRUE(result.ok) << arch << "\n" << result.log;
   }
   const CompileResult result =
@@ -119,7 +119,7 @@ TEST(DeviceHeadersUnderTheHostCompiler, a_kernel_that_needs_what_the_emulator_ha
     EXPECT_THAT(log_of(entry), testing::HasSubstr("the emulator does not model wgmma: this kernel needs a GPU"));
   }
   EXPECT_THAT(
-      log_of("sums_of_blocks"),
+      log_of("blocks_that_wait"),
       testing::HasSubstr("the emulator does not model blocks that wait for each other: this kernel needs a GPU"));
   EXPECT_THAT(log_of("tensor_copies"),
               testing::HasSubstr("the emulator does not model copies by tensor maps: this kernel needs a GPU"));

@@ -129,6 +129,8 @@ __global__ void on_sm_90(const float* from, float* to) {
   stmatrix_x4_transposed(shared.tile + threadIdx.x * 4, registers);
   fence_shared_to_async();
   bulk_store(to, shared.tile, 4096);
+  reduce_add(to, 1.0f, 2.0f, 3.0f, 4.0f);
+  bulk_reduce_add(to, reinterpret_cast<const float*>(shared.tile), 4096);
   bulk_commit();
   bulk_wait_read<1>();
   bulk_wait<0>();
@@ -149,10 +151,7 @@ __global__ void __launch_bounds__(384, 1) on_sm_90a(const float* from, float* to
 
 // Functions that the emulator does not model.
 template <class Config>
-__global__ void sums_of_blocks(float* to, u32* counter) {
-  Shared& shared = *shared_storage<Shared>();
-  reduce_add(to, 1.0f, 2.0f, 3.0f, 4.0f);
-  bulk_reduce_add(to, reinterpret_cast<const float*>(shared.tile), 4096);
+__global__ void blocks_that_wait(float* to, u32* counter) {
   add_release(counter, 1);
   to[0] = static_cast<float>(load_acquire(counter));
   fence_global_to_async();

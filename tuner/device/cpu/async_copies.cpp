@@ -2,17 +2,30 @@
 #include "tuner/device/cpu/async_copies.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 namespace tilewright::emulator {
 
 void CopyGroups::start(void* to, const void* from, std::uint32_t bytes, std::uint32_t source_bytes) {
   std::memset(to, kPoison, bytes);
-  copies_.push_back({to, from, bytes, source_bytes, open_group_, {}});
+  copies_.push_back({to, from, bytes, source_bytes, open_group_});
+}
+
+void CopyGroups::start_sum(float* to, const float* from, std::uint32_t bytes) {
+  copies_.push_back({to, from, bytes, bytes, open_group_, true});
 }
 
 void CopyGroups::land(const Copy& copy) {
   const void* from = copy.read.empty() ? copy.from : copy.read.data();
+  if (copy.is_sum) {
+    for (std::uint32_t at = 0; at < copy.bytes; at += sizeof(float)) {
+      float addend = 0;
+      std::memcpy(&addend, static_cast<const std::byte*>(from) + at, sizeof addend);
+      std::atomic_ref(*reinterpret_cast<float*>(static_cast<std::byte*>(copy.to) + at)).fetch_add(addend);
+    }
+    return;
+  }
   if (copy.source_bytes > 0) std::memcpy(copy.to, from, copy.source_bytes);
   std::memset(static_cast<std::byte*>(copy.to) + copy.source_bytes, 0, copy.bytes - copy.source_bytes);
 }

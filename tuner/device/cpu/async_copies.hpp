@@ -16,6 +16,9 @@ inline constexpr std::uint8_t kPoison = 0xff;
 class CopyGroups {
  public:
   void start(void* to, const void* from, std::uint32_t bytes, std::uint32_t source_bytes);
+  /// Adds floats to those at `to`, each atomically, when a copy would land. These are not poison before: other blocks
+  /// may add to them.
+  void start_sum(float* to, const float* from, std::uint32_t bytes);
   void commit() noexcept { ++open_group_; }
   /// Lands all groups except the last `groups_left` committed ones.
   void wait(std::uint32_t groups_left);
@@ -31,7 +34,8 @@ class CopyGroups {
     std::uint32_t bytes;
     std::uint32_t source_bytes;
     std::uint32_t group;
-    std::vector<std::byte> read;
+    bool is_sum = false;
+    std::vector<std::byte> read = {};
   };
   static void land(const Copy& copy);
   /// The index of the first copy that `groups_left` leaves in flight.

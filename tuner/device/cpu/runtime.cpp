@@ -65,6 +65,10 @@ void bulk_store(void* to, const void* from, unsigned bytes, Site site) {
   check_bulk(to, from, bytes, site);
   copies().bulk.start(to, from, bytes, bytes);
 }
+void bulk_add(float* to, const float* from, unsigned bytes, Site site) {
+  check_bulk(to, from, bytes, site);
+  copies().bulk.start_sum(to, from, bytes);
+}
 void bulk_commit() { copies().bulk.commit(); }
 void bulk_wait(unsigned groups_left, bool read_only) {
   if (read_only) {
@@ -111,6 +115,7 @@ const Runtime& runtime_functions() noexcept {
       .cluster_arrive = cluster_arrive,
       .cluster_wait = cluster_wait,
       .map_shared = map_shared,
+      .bulk_add = bulk_add,
   };
   return kFunctions;
 }

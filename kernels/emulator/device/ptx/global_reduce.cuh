@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Replaces device/ptx/global_reduce.cuh: the emulator does not model blocks that wait for each other.
+// Replaces device/ptx/global_reduce.cuh. A bulk sum lands as a bulk store does. Its destination is not poison before:
+// other blocks may add to it. The emulator does not model blocks that wait for each other.
 
 #include "device/config.cuh"
+#include "emulator/builtins/keywords.h"
+#include "emulator/device/ptx/access.h"
 #include "emulator/device/ptx/unmodelled.h"
 
 #define TILEWRIGHT_NO_WAITING(...)                  \
@@ -12,13 +15,15 @@
 
 namespace tilewright::ptx {
 
-template <class... None>
-inline void reduce_add(float*, float, float, float, float) {
-  TILEWRIGHT_NO_WAITING(None...);
+inline void reduce_add(float* to, float a, float b, float c, float d, TILEWRIGHT_SITE) {
+  emulator::check_alignment(to, 16, "16-byte sum", site);
+  atomicAdd(to, a);
+  atomicAdd(to + 1, b);
+  atomicAdd(to + 2, c);
+  atomicAdd(to + 3, d);
 }
-template <class... None>
-inline void bulk_reduce_add(float*, const float*, u32) {
-  TILEWRIGHT_NO_WAITING(None...);
+inline void bulk_reduce_add(float* to, const float* shared, u32 bytes, TILEWRIGHT_SITE) {
+  emulator::runtime->bulk_add(to, shared, bytes, site);
 }
 template <class... None>
 inline void fence_global_to_async() {
