@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/examples/center on a GPU: a user's op with a tensor map, a cluster, a counter and a dependent kernel computes
-// right results when tuned and when served.
+// docs/examples on a GPU. center, a user's op with a tensor map, a cluster, a counter and a dependent kernel, computes
+// right results when tuned and when served. The programs check their own results.
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <string>
 #include <tilewright/launch.hpp>
 
+#include "cache/base/own_file.hpp"
 #include "cache/driver/cuda.hpp"
 #include "cache/driver/driver_table.hpp"
 #include "cache/driver/stream.hpp"
@@ -99,6 +104,41 @@ TEST_F(GpuExample, is_served_for_any_addresses_streams_and_graphs) {
     for (int i = 0; i < 3; ++i) graph.launch(stream.get());
     stream.synchronize("a test");
   });
+}
+
+/// The programs beside this one, served by the shipped winners of a bundle or of a build folder.
+class GpuExampleProgram : public OnGpu {
+ protected:
+  void SetUp() override {
+    OnGpu::SetUp();
+    if (IsSkipped()) return;
+    if (device_->facts().name.find("H200") == std::string::npos) GTEST_SKIP() << "needs the GPU of the shipped winners";
+  }
+
+  /// The program's output, with its exit status behind it.
+  static std::string run(const std::string& program) {
+    const std::filesystem::path bin = own_file().parent_path();
+    std::filesystem::path winners = kernels_dir() / "winners" / "nvidia-h200.db";
+    if (!exists(winners)) winners = bin.parent_path() / "winners" / "nvidia-h200.db";
+    const std::string command =
+        fmt::format("TILEWRIGHT_CACHE='{}' TILEWRIGHT_ALLOW_SHARED_CACHE=1 TILEWRIGHT_MISSES=off '{}' 2>&1",
+                    winners.string(), (bin / program).string());
+    std::FILE* const pipe = ::popen(command.c_str(), "r");
+    if (pipe == nullptr) return "cannot run " + command;
+    std::string text;
+    char buffer[512];
+    while (std::fgets(buffer, sizeof buffer, pipe) != nullptr) text += buffer;
+    return fmt::format("{}exit {}", text, ::pclose(pipe));
+  }
+};
+
+TEST_F(GpuExampleProgram, of_an_attention_layer_is_right) {
+  EXPECT_THAT(run("tilewright-attention-layer"), ::testing::HasSubstr(", right\nexit 0"));
+}
+
+TEST_F(GpuExampleProgram, of_a_decode_loop_is_right_step_after_step) {
+  EXPECT_THAT(run("tilewright-decode-loop"),
+              ::testing::ContainsRegex("40 steps, max error .* of what is allowed, right\nexit 0"));
 }
 
 }  // namespace
