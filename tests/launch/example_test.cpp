@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The example applications as built and installed: programs that link libtilewright.so, run with the recording driver
-// and a cache of the real softmax definition. On a GPU, tests/gpu checks their results.
+// and a cache of the real definitions. On a GPU, tests/gpu checks what the attention layer and the decode loop compute.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
