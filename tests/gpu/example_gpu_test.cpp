@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <tilewright/launch.hpp>
@@ -106,23 +107,27 @@ TEST_F(GpuExample, is_served_for_any_addresses_streams_and_graphs) {
   });
 }
 
-/// The programs beside this one, served by the shipped winners of a bundle or of a build folder.
+/// The programs beside this one, served by $TILEWRIGHT_CACHE, else by the shipped winners of a bundle or a build folder.
 class GpuExampleProgram : public OnGpu {
  protected:
   void SetUp() override {
     OnGpu::SetUp();
     if (IsSkipped()) return;
     if (device_->facts().name.find("H200") == std::string::npos) GTEST_SKIP() << "needs the GPU of the shipped winners";
+    if (!exists(winners())) GTEST_SKIP() << winners() << " does not exist: name a cache with winners by TILEWRIGHT_CACHE";
+  }
+
+  static std::filesystem::path winners() {
+    if (const char* named = std::getenv("TILEWRIGHT_CACHE")) return named;
+    const std::filesystem::path bundled = kernels_dir() / "winners" / "nvidia-h200.db";
+    return exists(bundled) ? bundled : own_file().parent_path().parent_path() / "winners" / "nvidia-h200.db";
   }
 
   /// The program's output, with its exit status behind it.
   static std::string run(const std::string& program) {
-    const std::filesystem::path bin = own_file().parent_path();
-    std::filesystem::path winners = kernels_dir() / "winners" / "nvidia-h200.db";
-    if (!exists(winners)) winners = bin.parent_path() / "winners" / "nvidia-h200.db";
     const std::string command =
         fmt::format("TILEWRIGHT_CACHE='{}' TILEWRIGHT_ALLOW_SHARED_CACHE=1 TILEWRIGHT_MISSES=off '{}' 2>&1",
-                    winners.string(), (bin / program).string());
+                    winners().string(), (own_file().parent_path() / program).string());
     std::FILE* const pipe = ::popen(command.c_str(), "r");
     if (pipe == nullptr) return "cannot run " + command;
     std::string text;
