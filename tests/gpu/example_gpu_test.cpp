@@ -107,14 +107,14 @@ TEST_F(GpuExample, is_served_for_any_addresses_streams_and_graphs) {
   });
 }
 
-/// The programs beside this one, served by $TILEWRIGHT_CACHE, else by the shipped winners of a bundle or a build folder.
+/// The programs beside this one, served by $TILEWRIGHT_CACHE, else by the winners of a bundle or a build folder.
 class GpuExampleProgram : public OnGpu {
  protected:
   void SetUp() override {
     OnGpu::SetUp();
     if (IsSkipped()) return;
-    if (device_->facts().name.find("H200") == std::string::npos) GTEST_SKIP() << "needs the GPU of the shipped winners";
-    if (!exists(winners())) GTEST_SKIP() << winners() << " does not exist: name a cache with winners by TILEWRIGHT_CACHE";
+    if (device_->facts().name.find("H200") == std::string::npos) GTEST_SKIP() << "needs the shipped winners' GPU";
+    if (!exists(winners())) GTEST_SKIP() << winners() << " does not exist: name a cache by TILEWRIGHT_CACHE";
   }
 
   static std::filesystem::path winners() {
