@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// kernels/device/ptx/tensor_copy.cuh on a GPU: boxes inside a matrix and across its edges, swizzled as documented.
+// kernels/device/ptx/tensor_copy.cuh and its like of more dims on a GPU: boxes inside a tensor and across its edges,
+// swizzled as documented.
+#include <array>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "tests/gpu/device_functions.hpp"
 
 namespace tilewright::test {
@@ -13,6 +20,11 @@ constexpr int kBoxRows = 24;
 constexpr int kFirstX = -8;
 constexpr int kFirstY = -6;
 constexpr int kBoxesDown = 3;
+
+/// Where a unit of 16 bytes of a box's row is: units are exchanged within 8 rows of 128 bytes, of 64, or of 32.
+unsigned place_of_unit(unsigned swizzle, unsigned row, unsigned unit) {
+  return unit ^ (swizzle == 128 ? row % 8 : swizzle == 64 ? row / 2 % 4 : swizzle == 32 ? row / 4 % 2 : 0);
+}
 
 struct Box {
   unsigned columns;
@@ -35,10 +47,9 @@ struct Box {
     map.swizzle = swizzle;
     return {tensor, map};
   }
-  /// The index in shared memory of a box's word: 16-byte units are exchanged within 8 rows of 128 bytes, or of 64.
+  /// The index in shared memory of a box's word.
   [[nodiscard]] std::size_t place(unsigned row, unsigned column) const {
-    const unsigned exchange = swizzle == 128 ? row % 8 : swizzle == 64 ? row / 2 % 4 : 0;
-    return row * columns + ((column / 4) ^ exchange) * 4 + column % 4;
+    return row * columns + place_of_unit(swizzle, row, column / 4) * 4 + column % 4;
   }
   /// Source for the kernels: the block's box, and place().
   [[nodiscard]] std::string source() const {
@@ -56,17 +67,159 @@ struct Shared {
 __device__ int box_x() { return -8 + static_cast<int>(blockIdx.x) % kAcross * kWidth; }
 __device__ int box_y() { return -6 + static_cast<int>(blockIdx.x) / kAcross * 24; }
 __device__ int place(int row, int column) {
-  const int exchange = kSwizzle == 128 ? row % 8 : kSwizzle == 64 ? row / 2 % 4 : 0;
+  const int exchange = kSwizzle == 128  ? row % 8
+                       : kSwizzle == 64 ? row / 2 % 4
+                       : kSwizzle == 32 ? row / 4 % 2
+                                        : 0;
   return row * kWidth + (column / 4 ^ exchange) * 4 + column % 4;
 }
 )cu";
   }
 };
 
-/// Swizzled rows of 128 and of 64 bytes, and rows without swizzle.
-constexpr Box kBoxes[] = {{32, 128}, {16, 64}, {32, 0}, {20, 0}};
+/// Swizzled rows of 128, of 64 and of 32 bytes, and rows without swizzle.
+constexpr Box kBoxes[] = {{32, 128}, {16, 64}, {8, 32}, {32, 0}, {20, 0}};
 
-class TensorCopy : public DeviceFunctions {};
+/// A tensor of words with gaps between its rows, and boxes that cover it and begin outside of it along each dim.
+struct Tensor {
+  std::size_t rank;
+  std::array<unsigned, 5> dims;
+  /// Of a step along each dim, in words.
+  std::array<unsigned, 5> strides;
+  std::array<unsigned, 5> box;
+  unsigned swizzle;
+  /// The device header, its type of corners, and how the block loads its box at `corner`.
+  const char* header;
+  const char* corner;
+  const char* load;
+
+  /// Of the first box.
+  [[nodiscard]] static int first(std::size_t dim) { return dim == 0 ? -8 : -1; }
+  [[nodiscard]] unsigned boxes(std::size_t dim) const {
+    return (dims[dim] - static_cast<unsigned>(first(dim)) + box[dim] - 1) / box[dim];
+  }
+  [[nodiscard]] unsigned blocks() const {
+    unsigned count = 1;
+    for (std::size_t dim = 0; dim < rank; ++dim) count *= boxes(dim);
+    return count;
+  }
+  [[nodiscard]] unsigned box_rows() const {
+    unsigned count = 1;
+    for (std::size_t dim = 1; dim < rank; ++dim) count *= box[dim];
+    return count;
+  }
+  [[nodiscard]] std::size_t words() const {
+    std::size_t count = 1;
+    for (std::size_t dim = 0; dim < rank; ++dim) count += std::size_t{dims[dim] - 1} * strides[dim];
+    return count;
+  }
+  [[nodiscard]] MapOf map() const {
+    PlannedMap map;
+    map.name = "tensor";
+    map.type = DType::u32;
+    for (std::size_t dim = 0; dim < rank; ++dim) {
+      map.dims.push_back(dims[dim]);
+      map.box.push_back(box[dim]);
+      if (dim > 0) map.strides.push_back(strides[dim] * sizeof(std::uint32_t));
+    }
+    map.swizzle = swizzle;
+    return {MapOf::Tensor::in, map};
+  }
+  /// What an index along each dim reads: 0 outside of the tensor.
+  [[nodiscard]] std::uint32_t at(const Words& words, const std::array<int, 5>& index) const {
+    std::size_t offset = 0;
+    for (std::size_t dim = 0; dim < rank; ++dim) {
+      if (index[dim] < 0 || index[dim] >= static_cast<int>(dims[dim])) return 0;
+      offset += static_cast<std::size_t>(index[dim]) * strides[dim];
+    }
+    return words[offset];
+  }
+  [[nodiscard]] std::string source() const {
+    std::string corner_of;
+    for (std::size_t dim = 0; dim < rank; ++dim) {
+      corner_of += (dim == 0 ? "" : ", ") + std::to_string(first(dim)) + " + take(block, " +
+                   std::to_string(boxes(dim)) + ") * " + std::to_string(box[dim]);
+    }
+    return "#include \"device/ptx/cache_policy.cuh\"\n#include \"device/ptx/fence.cuh\"\n#include "
+           "\"device/ptx/mbarrier.cuh\"\n#include \"device/ptx/tensor_copy.cuh\"\n#include \"device/ptx/" +
+           std::string(header) +
+           "\"\n#include \"device/shared.cuh\"\nconstexpr int kBoxWords = " + std::to_string(box_rows() * box[0]) +
+           R"cu(;
+struct Shared {
+  alignas(1024) u32 box[kBoxWords];
+  u64 barrier;
+};
+__device__ int take(u32& block, u32 boxes) {
+  const u32 index = block % boxes;
+  block /= boxes;
+  return index;
+}
+template <class Config>
+__global__ void kernel(const u32* in, u32* out, const __grid_constant__ TensorMap map) {
+  Shared& shared = *shared_storage<Shared>();
+  for (int i = threadIdx.x; i < kBoxWords; i += 64) shared.box[i] = 7;
+  ptx::fence_shared_to_async();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    u32 block = blockIdx.x;
+    const ptx::)cu" +
+           corner + " corner{" + corner_of + R"cu(};
+    ptx::mbarrier_init(&shared.barrier, 1);
+    ptx::fence_mbarrier_init();
+    ptx::mbarrier_arrive_expect_tx(&shared.barrier, sizeof shared.box);
+    )cu" + load +
+           R"cu(
+  }
+  __syncthreads();
+  ptx::mbarrier_wait(&shared.barrier, 0);
+  for (int i = threadIdx.x; i < kBoxWords; i += 64) out[blockIdx.x * kBoxWords + i] = shared.box[i];
+})cu";
+  }
+};
+
+class TensorCopy : public DeviceFunctions {
+ protected:
+  /// The tensor with boxes of each swizzle's row of bytes, and of 80 bytes without swizzle, element by element.
+  void expect_boxes(Tensor tensor) {
+    const Words words = random_words(tensor.words());
+    for (const auto& [columns, swizzle] : {std::pair{32U, 128U}, {16U, 64U}, {8U, 32U}, {20U, 0U}}) {
+      tensor.box[0] = columns;
+      tensor.swizzle = swizzle;
+      const std::size_t box_words = std::size_t{tensor.box_rows()} * columns;
+      run_on_gpu(tensor.source(),
+                 {.blocks = tensor.blocks(),
+                  .threads = 64,
+                  .shared_bytes = static_cast<std::uint32_t>((box_words + 4) * sizeof(std::uint32_t))},
+                 words, tensor.blocks() * box_words, {tensor.map()}, [&](const Words& out) {
+                   for (unsigned block = 0; block < tensor.blocks(); ++block) {
+                     const std::uint32_t* const box = out.data() + block * box_words;
+                     ASSERT_EQ(misplaced(tensor, words, block, box), 0U)
+                         << "words of box " << block << ", rank " << tensor.rank << ", swizzle " << tensor.swizzle;
+                   }
+                 });
+    }
+  }
+
+ private:
+  static std::size_t misplaced(const Tensor& tensor, const Words& words, unsigned block, const std::uint32_t* box) {
+    std::size_t count = 0;
+    for (unsigned row = 0; row < tensor.box_rows(); ++row) {
+      for (unsigned column = 0; column < tensor.box[0]; ++column) {
+        std::array<int, 5> index{};
+        unsigned of_block = block, of_row = row;
+        for (std::size_t dim = 0; dim < tensor.rank; ++dim) {
+          const unsigned within = dim == 0 ? column : of_row % tensor.box[dim];
+          if (dim > 0) of_row /= tensor.box[dim];
+          index[dim] = Tensor::first(dim) + static_cast<int>(of_block % tensor.boxes(dim) * tensor.box[dim] + within);
+          of_block /= tensor.boxes(dim);
+        }
+        const unsigned unit = place_of_unit(tensor.swizzle, row, column / 4);
+        if (box[row * tensor.box[0] + unit * 4 + column % 4] != tensor.at(words, index)) ++count;
+      }
+    }
+    return count;
+  }
+};
 
 TEST_F(TensorCopy, loads_boxes_swizzled_and_with_zeros_outside_of_the_matrix) {
   const Words matrix = random_words(kRows * kPitch);
@@ -138,6 +291,55 @@ __global__ void kernel(const u32* in, u32* out, const __grid_constant__ TensorMa
                  EXPECT_EQ(out, expected) << "boxes " << box.columns << " wide, swizzle " << box.swizzle;
                });
   }
+}
+
+constexpr const char* kLoad = "ptx::tensor_load(shared.box, map, corner, &shared.barrier);";
+constexpr const char* kLoadWithPolicy =
+    "ptx::tensor_load_with_policy(shared.box, map, corner, &shared.barrier, ptx::policy_evict_last());";
+// Of the box, and of one beyond the tensor.
+constexpr const char* kLoadPrefetched = R"cu(ptx::tensor_prefetch(map, corner);
+    ptx::tensor_prefetch(map, {corner.x, corner.y + 100, corner.z, corner.w});
+    ptx::tensor_load(shared.box, map, corner, &shared.barrier);)cu";
+
+// No stride is a product of extents. A step along the third of four and of five dims is shorter than along the second.
+constexpr Tensor kOfThree{.rank = 3,
+                          .dims = {44, 13, 5},
+                          .strides = {1, 52, 700},
+                          .box = {0, 6, 4},
+                          .swizzle = 0,
+                          .header = "tensor_copy3.cuh",
+                          .corner = "BoxCorner3",
+                          .load = kLoad};
+constexpr Tensor kOfFour{.rank = 4,
+                         .dims = {44, 7, 5, 3},
+                         .strides = {1, 260, 48, 1900},
+                         .box = {0, 3, 4, 2},
+                         .swizzle = 0,
+                         .header = "tensor_copy4.cuh",
+                         .corner = "BoxCorner",
+                         .load = kLoad};
+constexpr Tensor kOfFive{.rank = 5,
+                         .dims = {44, 5, 3, 4, 3},
+                         .strides = {1, 148, 48, 780, 3164},
+                         .box = {0, 3, 2, 2, 2},
+                         .swizzle = 0,
+                         .header = "tensor_copy5.cuh",
+                         .corner = "BoxCorner5",
+                         .load = kLoad};
+
+TEST_F(TensorCopy, loads_boxes_of_three_dims) { expect_boxes(kOfThree); }
+TEST_F(TensorCopy, loads_boxes_of_four_dims) {
+  expect_boxes(kOfFour);
+  Tensor with_policy = kOfFour;
+  with_policy.load = kLoadWithPolicy;
+  expect_boxes(with_policy);
+}
+TEST_F(TensorCopy, loads_boxes_of_five_dims) { expect_boxes(kOfFive); }
+TEST_F(TensorCopy, loads_the_same_after_a_prefetch) {
+  Tensor prefetched = kOfFour;
+  prefetched.header = "tensor_prefetch.cuh";
+  prefetched.load = kLoadPrefetched;
+  expect_boxes(prefetched);
 }
 
 TEST_F(TensorCopy, multicasts_reach_both_blocks_of_a_cluster_and_count_on_their_mbarriers) {
