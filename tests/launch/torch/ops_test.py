@@ -217,6 +217,14 @@ class GradientsComputed(unittest.TestCase):
     test_every_op_with_a_gradient_is_among_them = torch_gpu_test.Gradients.test_every_op_with_a_gradient_is_among_them
 
 
+    def test_of_two_leaves_share_no_memory(self):
+        a, b = (torch.randn(3, 5, requires_grad=True) for _ in range(2))
+        torch.square(tw.add(a, b)).sum().backward()
+        kept = b.grad.clone()
+        a.grad.mul_(0.5)
+        self.assertTrue(torch.equal(b.grad, kept))
+
+
 class GradientsComputedByTorchsProducts(GradientsComputed):
     served = False
 

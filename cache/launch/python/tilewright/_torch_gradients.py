@@ -149,7 +149,9 @@ def _before(act: str, x: Callable[[], Any], dy: Any) -> Any:
 
 def _of_add(attributes: Mapping[str, str], values: Values, wanted: set[str]) -> dict[str, Any]:
     dy = _before(attributes["act"], lambda: OPS.add(values["a"], values["b"]), values["dy"])
-    return {name: dy.reshape(values[name].shape) for name in wanted}
+    # Views of one buffer would be gradients of leaves that share it; one tensor twice torch copies.
+    shapes = {name: values[name].shape for name in wanted}
+    return {name: dy if shape == dy.shape else dy.reshape(shape).clone() for name, shape in shapes.items()}
 
 
 def _of_mul(attributes: Mapping[str, str], values: Values, wanted: set[str]) -> dict[str, Any]:
