@@ -131,6 +131,9 @@ bool is_timed(const FusionAccount& account) {
                      [](const FusionLine& line) { return timing_of(line) != nullptr; });
 }
 
+// An estimated speed-up whose bounds are further apart tells less than the ceilings.
+constexpr double kWidestEstimate = 4;
+
 /// By measured times and estimates; nullopt if a line has neither.
 std::optional<SpeedUp> known_speed_up(const FusionAccount& account) {
   const auto own = account.fused.known_time();
@@ -250,7 +253,8 @@ std::optional<SpeedUp> FusionAccount::measured() const {
 }
 
 std::optional<SpeedUp> FusionAccount::estimated() const {
-  return is_timed(*this) ? std::nullopt : known_speed_up(*this);
+  const auto ratio = is_timed(*this) ? std::nullopt : known_speed_up(*this);
+  return ratio && ratio->high <= kWidestEstimate * ratio->low ? ratio : std::nullopt;
 }
 
 std::optional<Bound> FusionAccount::bound() const {
@@ -302,7 +306,7 @@ FusionBasis FusionAccount::basis() const {
 }
 
 FusionVerdict FusionAccount::verdict() const {
-  if (const auto ratio = known_speed_up(*this)) {
+  if (const auto ratio = is_timed(*this) ? measured() : estimated()) {
     if (!ratio->significant()) return FusionVerdict::either;
     return ratio->ratio > 1 ? FusionVerdict::worth_it : FusionVerdict::not_worth_it;
   }

@@ -48,12 +48,10 @@ Verb fusion_verb() {
   verb.usage = "OP NAME=VALUE... [OPTION...]";
   verb.description = {
       "Prints the bytes of the fused op and of its unfused chain, which the op's definition lists step by step, and "
-      "the "
-      "speed-up: measured if every step is an op and the cache has winners of both sides for this shape, else "
-      "estimated "
-      "from the winners around, else predicted by the measured ceilings. The verdict is by the best of these, and "
-      "'either' if times differ by less than their error. Beside it are the reasons of a prediction: traffic, the "
-      "chain's bound, parallel axes, shared memory.",
+      "the speed-up: measured if every step is an op and the cache has winners of both sides for this shape, else "
+      "estimated from the winners around, else predicted by the measured ceilings. The verdict is by the best of "
+      "these, and 'either' if times differ by less than their error. Beside it are the reasons of a prediction: "
+      "traffic, the chain's bound, parallel axes, shared memory.",
       "--measure first tunes the fused op and its steps if they have no winner, on the device that --device names. "
       "Without it no device is opened.",
   };

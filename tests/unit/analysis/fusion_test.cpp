@@ -269,6 +269,15 @@ TEST_F(FusionEvidence, of_an_estimate_within_its_error_is_either) {
   EXPECT_TRUE(rows.back()["worth_fusing"].is_null());
 }
 
+TEST_F(FusionEvidence, is_predicted_by_ceilings_where_an_estimate_tells_nothing) {
+  put(kFused, 1500);
+  put(kStep, 1000);
+  put_products_around(9);
+  EXPECT_FALSE(account().estimated());
+  EXPECT_EQ(account().basis(), FusionBasis::predicted);
+  EXPECT_EQ(account().verdict(), FusionVerdict::worth_it);
+}
+
 TEST_F(FusionEvidence, is_predicted_by_ceilings_where_a_step_has_no_winners_around) {
   put(kFused, 4000);
   put(kStep, 1000);
