@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cell of gemm from its inputs to its result: as of other ops, but in one of two regimes, and without a ceiling."""
+"""A cell of gemm from its inputs to its result: as of other ops, but in one of two regimes, gemm without a ceiling."""
 import torch
 
 from . import gemm_accuracy, gemm_torch, measure, probe, regimes
