@@ -187,6 +187,12 @@ class Wgmma : public DeviceFunctions {
       }
     });
   }
+
+  /// Of both types of 16 bits.
+  void expect_16_bits(const Form& form, const std::vector<std::size_t>& widths) {
+    expect_products("__nv_bfloat16", 16 * kSteps, form, widths);
+    expect_products("__half", 16 * kSteps, form, widths);
+  }
 };
 
 const std::vector<std::size_t> kAll(std::begin(kWidths), std::end(kWidths));
@@ -203,33 +209,26 @@ TEST_F(Wgmma, of_tf32_is_right_for_every_width_and_ignores_the_lower_bits) {
   expect_products("float", 8 * kSteps, kPlain, kAll, kBelowTf32);
 }
 TEST_F(Wgmma, of_a_transposed_is_right_for_every_width) {
-  expect_products("__nv_bfloat16", 16 * kSteps, kFirstTransposed, kAll);
-  expect_products("__half", 16 * kSteps, kFirstTransposed, kAll);
+  expect_16_bits(kFirstTransposed, kAll);
 }
 TEST_F(Wgmma, of_b_transposed_is_right_for_every_width_of_whole_parts) {
-  expect_products("__nv_bfloat16", 16 * kSteps, kSecondTransposed, kWhole);
-  expect_products("__half", 16 * kSteps, kSecondTransposed, kWhole);
+  expect_16_bits(kSecondTransposed, kWhole);
 }
 TEST_F(Wgmma, of_both_transposed_is_right_for_every_width_of_whole_parts) {
-  expect_products("__nv_bfloat16", 16 * kSteps, kBothTransposed, kWhole);
-  expect_products("__half", 16 * kSteps, kBothTransposed, kWhole);
+  expect_16_bits(kBothTransposed, kWhole);
 }
 
 TEST_F(Wgmma, of_both_in_shared_memory_is_right_for_widths_in_steps_of_8) {
-  expect_products("__nv_bfloat16", 16 * kSteps, kShared, kEights);
-  expect_products("__half", 16 * kSteps, kShared, kEights);
+  expect_16_bits(kShared, kEights);
 }
 TEST_F(Wgmma, of_a_in_registers_and_b_transposed_is_right_for_widths_in_steps_of_8) {
-  expect_products("__nv_bfloat16", 16 * kSteps, kRegisters, kEights);
-  expect_products("__half", 16 * kSteps, kRegisters, kEights);
+  expect_16_bits(kRegisters, kEights);
 }
 TEST_F(Wgmma, that_begins_a_sum_leaves_nothing_of_what_was_there) {
-  expect_products("__nv_bfloat16", 16 * kSteps, kFresh, kOfFreshWidths);
-  expect_products("__half", 16 * kSteps, kFresh, kOfFreshWidths);
+  expect_16_bits(kFresh, kOfFreshWidths);
 }
 TEST_F(Wgmma, of_both_transposed_begins_and_adds_to_a_sum) {
-  expect_products("__nv_bfloat16", 16 * kSteps, kFreshTransposed, kOfFreshWidths);
-  expect_products("__half", 16 * kSteps, kFreshTransposed, kOfFreshWidths);
+  expect_16_bits(kFreshTransposed, kOfFreshWidths);
 }
 
 }  // namespace
