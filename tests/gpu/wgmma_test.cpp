@@ -208,28 +208,16 @@ TEST_F(Wgmma, of_tf32_is_right_for_every_width_and_ignores_the_lower_bits) {
   constexpr std::uint32_t kBelowTf32 = 0x1fff;
   expect_products("float", 8 * kSteps, kPlain, kAll, kBelowTf32);
 }
-TEST_F(Wgmma, of_a_transposed_is_right_for_every_width) {
-  expect_16_bits(kFirstTransposed, kAll);
-}
-TEST_F(Wgmma, of_b_transposed_is_right_for_every_width_of_whole_parts) {
-  expect_16_bits(kSecondTransposed, kWhole);
-}
-TEST_F(Wgmma, of_both_transposed_is_right_for_every_width_of_whole_parts) {
-  expect_16_bits(kBothTransposed, kWhole);
-}
+TEST_F(Wgmma, of_a_transposed_is_right_for_every_width) { expect_16_bits(kFirstTransposed, kAll); }
+TEST_F(Wgmma, of_b_transposed_is_right_for_every_width_of_whole_parts) { expect_16_bits(kSecondTransposed, kWhole); }
+TEST_F(Wgmma, of_both_transposed_is_right_for_every_width_of_whole_parts) { expect_16_bits(kBothTransposed, kWhole); }
 
-TEST_F(Wgmma, of_both_in_shared_memory_is_right_for_widths_in_steps_of_8) {
-  expect_16_bits(kShared, kEights);
-}
+TEST_F(Wgmma, of_both_in_shared_memory_is_right_for_widths_in_steps_of_8) { expect_16_bits(kShared, kEights); }
 TEST_F(Wgmma, of_a_in_registers_and_b_transposed_is_right_for_widths_in_steps_of_8) {
   expect_16_bits(kRegisters, kEights);
 }
-TEST_F(Wgmma, that_begins_a_sum_leaves_nothing_of_what_was_there) {
-  expect_16_bits(kFresh, kOfFreshWidths);
-}
-TEST_F(Wgmma, of_both_transposed_begins_and_adds_to_a_sum) {
-  expect_16_bits(kFreshTransposed, kOfFreshWidths);
-}
+TEST_F(Wgmma, that_begins_a_sum_leaves_nothing_of_what_was_there) { expect_16_bits(kFresh, kOfFreshWidths); }
+TEST_F(Wgmma, of_both_transposed_begins_and_adds_to_a_sum) { expect_16_bits(kFreshTransposed, kOfFreshWidths); }
 
 }  // namespace
 }  // namespace tilewright::test
