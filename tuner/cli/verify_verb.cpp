@@ -41,7 +41,7 @@ Verb verify_verb() {
   verb.usage = "OP [NAME=VALUES...] [OPTION...]";
   verb.description = {
       "Runs each config on each sample of the op and compares all elements with the reference, which accumulates in "
-      "fp64. A second run has other inputs, in place if the op allows it. Nothing is timed, and "
+      "fp64. A second run has other inputs, in place of each that the op allows. Nothing is timed, and "
       "nothing is written to the cache.",
       "If each dim has one value, that problem is checked, tuned or not, with its winner on the device or else the "
       "op's base. Otherwise the winners of the matching tuned problems are checked: dtype=bf16 cols=4096,8192.",
