@@ -12,17 +12,11 @@
 #include <utility>
 
 #include "cache/base/error.hpp"
-#include "cache/model/not_reached.hpp"
+#include "cache/store/evidence.hpp"
 #include "cache/store/referred.hpp"
 
 namespace tilewright {
 namespace {
-
-constexpr std::size_t kEnoughRounds = 8;
-
-double relative_interval(const Timing& timing) {
-  return timing.median_ns > 0 ? (timing.high_ns - timing.low_ns) / timing.median_ns : 1;
-}
 
 bool same_trial(const Trial& a, const Trial& b) {
   return a.config == b.config && a.measured_at == b.measured_at && a.gpu_uuid == b.gpu_uuid &&
@@ -374,17 +368,6 @@ class Import {
 };
 
 }  // namespace
-
-bool better_evidence(const Winner& a, const Winner& b) {
-  // Greater is better evidence.
-  const auto evidence = [](const Winner& winner) {
-    const std::optional<Timing>& timing = winner.trial.timing;
-    const int reached = winner.configs_considered - winner.configs_failed - configs_not_reached(winner);
-    return std::tuple(timing.has_value(), reached, timing && timing->rounds_ns.size() >= kEnoughRounds,
-                      timing ? -relative_interval(*timing) : 0.0, winner.trial.measured_at);
-  };
-  return (a.trial.timing || b.trial.timing) && evidence(a) > evidence(b);
-}
 
 bool WinnerSelection::takes(const Problem& problem, const std::string& device) const {
   return listed(ops, problem.spec.op) && listed(devices, device) && (!wanted || wanted(problem));

@@ -27,11 +27,6 @@ struct OpCounts {
   std::size_t newer_models = 0;
 };
 
-/// True if the winner `a` has better evidence than `b`: its sweep reached more configs that did not fail; else its
-/// trial has enough rounds for an interval (8) and the other's has not; else its 95 % interval is narrower in relation
-/// to its median; else it is later. A trial without a time is no evidence. Needs the rounds of both trials.
-[[nodiscard]] bool better_evidence(const Winner& a, const Winner& b);
-
 /// The winners to take; empty: all.
 struct WinnerSelection {
   std::vector<std::string> ops{};

@@ -17,8 +17,10 @@
 #include "cache/predict/loss_model.hpp"
 #include "cache/store/columns.hpp"
 #include "cache/store/dictionary.hpp"
+#include "cache/store/evidence.hpp"
 #include "cache/store/import.hpp"
 #include "cache/store/page_order.hpp"
+#include "cache/store/sqlite/function.hpp"
 #include "cache/store/sqlite/tables.hpp"
 #include "cache/store/store_impl.hpp"
 #include "cache/store/stored_binaries.hpp"
@@ -214,30 +216,31 @@ WHERE NOT EXISTS (SELECT 1 FROM main.compute_rates o WHERE o.device = d.ours AND
 /// counts a winner's configs that were tried and did not fail, or were left out for a reason.
 constexpr const char* kFoldWinners = R"sql(
 CREATE TEMP VIEW evidence AS
-SELECT t.id AS trial, t.median_ns IS NOT NULL AS timed,
+SELECT t.id AS trial, t.median_ns IS NOT NULL AS timed, t.median_ns,
        coalesce((SELECT length(r.nanoseconds) >= 64 FROM main.rounds r WHERE r.trial = t.id), 0) AS enough,
        -iif(t.median_ns > 0, (t.high_ns - t.low_ns) / t.median_ns, 1.0) AS narrow, t.measured_at
 FROM main.trials t;
-CREATE TEMP TABLE contest (problem INTEGER, device INTEGER, mode TEXT, theirs INTEGER, their_configs INTEGER,
-  ours INTEGER, our_configs INTEGER, state TEXT, PRIMARY KEY (problem, device, mode)) WITHOUT ROWID;
-INSERT INTO contest (problem, device, mode, theirs, their_configs)
-SELECT p.ours, d.ours, w.mode, x.ours, w.configs FROM
-  (SELECT problem, device, mode, trial, {reached} AS configs,
+CREATE TEMP TABLE contest (problem INTEGER, device INTEGER, mode TEXT, theirs INTEGER, their_base REAL,
+  their_configs INTEGER, ours INTEGER, our_base REAL, our_configs INTEGER, state TEXT,
+  PRIMARY KEY (problem, device, mode)) WITHOUT ROWID;
+INSERT INTO contest (problem, device, mode, theirs, their_base, their_configs)
+SELECT p.ours, d.ours, w.mode, x.ours, w.base_ns, w.configs FROM
+  (SELECT problem, device, mode, trial, base_ns, {reached} AS configs,
           row_number() OVER (PARTITION BY problem, device, mode
                              ORDER BY CASE role WHEN 'best' THEN 0 WHEN 'dynamic' THEN 1 ELSE 2 END, position) AS place
    FROM pack.winners) w
 JOIN problem_map p ON p.theirs = w.problem JOIN device_map d ON d.theirs = w.device
 JOIN trial_map x ON x.theirs = w.trial WHERE w.place = 1;
-UPDATE contest SET (ours, our_configs) = (SELECT w.trial, {reached} FROM main.winners w
+UPDATE contest SET (ours, our_base, our_configs) = (SELECT w.trial, w.base_ns, {reached} FROM main.winners w
   WHERE w.problem = contest.problem AND w.device = contest.device AND w.mode = contest.mode
   ORDER BY CASE role WHEN 'best' THEN 0 WHEN 'dynamic' THEN 1 ELSE 2 END, position LIMIT 1);
 UPDATE contest SET state = CASE
   WHEN ours IS NULL THEN 'added'
-  WHEN (SELECT (a.timed, their_configs, a.enough, a.narrow, a.measured_at)
-                    > (b.timed, our_configs, b.enough, b.narrow, b.measured_at)
+  WHEN (SELECT (a.timed, speed_steps(their_base, a.median_ns), their_configs, a.enough, a.narrow, a.measured_at)
+                    > (b.timed, speed_steps(our_base, b.median_ns), our_configs, b.enough, b.narrow, b.measured_at)
         FROM evidence a, evidence b WHERE a.trial = contest.theirs AND b.trial = contest.ours) THEN 'replaced'
-  WHEN (SELECT (a.timed, their_configs, a.enough, a.narrow, a.measured_at)
-                    < (b.timed, our_configs, b.enough, b.narrow, b.measured_at)
+  WHEN (SELECT (a.timed, speed_steps(their_base, a.median_ns), their_configs, a.enough, a.narrow, a.measured_at)
+                    < (b.timed, speed_steps(our_base, b.median_ns), our_configs, b.enough, b.narrow, b.measured_at)
         FROM evidence a, evidence b WHERE a.trial = contest.theirs AND b.trial = contest.ours) THEN 'kept'
   WHEN (SELECT hash FROM this_pack)
      < (SELECT coalesce(max(k.hash), '') FROM main.winners w LEFT JOIN main.packs k ON k.id = w.pack
@@ -498,6 +501,7 @@ void fold_attached(Database& database, const std::string& hash, const std::strin
   database.handle().exec(kMapBinaries);
   list_models(database);
   database.handle().exec(kFoldTrials);
+  add_function(database.handle(), "speed_steps", speed_steps);
   // Configs that failed, or that a bound left untried, were no choice.
   const std::string reached = fmt::format(
       "configs_considered - configs_failed - "

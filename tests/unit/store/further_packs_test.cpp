@@ -306,6 +306,22 @@ TEST_F(FurtherPacks, have_the_winners_of_the_sweep_in_which_fewer_configs_failed
   EXPECT_TRUE(brings_the_cache());
 }
 
+TEST_F(FurtherPacks, have_the_winner_that_is_clearly_faster_than_the_base_though_its_sweep_was_smaller) {
+  const ProblemKey key = softmax_key(8, 100);
+  Winner of_many = winner_of(store_.put_trial(key, "impl-1", evidence(store_, onchip_config(4))));
+  of_many.base_ns = 3000;
+  store_.put_winners(key, MeasureMode::cold, {of_many});
+  (void)write();
+  Trial faster = evidence(store_, onchip_config(8));
+  faster.timing->median_ns = 900;
+  Winner of_few = winner_of(store_.put_trial(key, "impl-1", faster));
+  of_few.base_ns = 3000;
+  of_few.configs_considered = 5;
+  store_.put_winners(key, MeasureMode::cold, {of_few});
+  EXPECT_THAT(write().kept, IsEmpty());
+  EXPECT_TRUE(brings_the_cache());
+}
+
 TEST_F(FurtherPacks, have_the_winners_of_the_sweep_that_tried_more_and_had_a_shorter_final) {
   const ProblemKey key = softmax_key(8, 100);
   put_best(store_, key, evidence(store_, onchip_config(4)), 3);

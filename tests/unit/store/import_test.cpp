@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cache/store/evidence.hpp"
 #include "cache/store/export.hpp"
 #include "cache/store/import.hpp"
 #include "cache/store/sqlite/database.hpp"
@@ -190,16 +191,46 @@ TEST_F(ImportedWinners, are_all_there_or_none_is) {
   EXPECT_EQ(to.counts().interfaces, 0);
 }
 
-TEST(BetterEvidence, is_more_configs_that_ran_then_enough_rounds_then_the_narrower_interval_then_the_later) {
-  const auto trial = [](std::size_t rounds, double half, std::int64_t at, int configs = 90) {
-    Winner made;
-    made.trial = full_trial(onchip_config(4));
-    made.trial.timing->rounds_ns.assign(rounds, 1000);
-    made.trial.timing->low_ns = 1000 - half;
-    made.trial.timing->high_ns = 1000 + half;
-    made.trial.measured_at = at;
-    made.configs_considered = configs;
+Winner winner_with(std::size_t rounds, double half, std::int64_t at, int configs) {
+  Winner made;
+  made.trial = full_trial(onchip_config(4));
+  made.trial.timing->rounds_ns.assign(rounds, 1000);
+  made.trial.timing->low_ns = 1000 - half;
+  made.trial.timing->high_ns = 1000 + half;
+  made.trial.measured_at = at;
+  made.configs_considered = configs;
+  return made;
+}
+
+TEST(BetterEvidence, is_first_of_all_to_be_faster_than_the_base_by_more_steps_of_3_per_cent) {
+  const auto winner = [](double base_ns, double median_ns, int configs) {
+    Winner made = winner_with(8, 1, 1, configs);
+    made.base_ns = base_ns;
+    made.trial.timing->median_ns = median_ns;
     return made;
+  };
+  const Winner of_many = winner(3000, 1000, 90);
+  EXPECT_TRUE(better_evidence(winner(3000, 900, 5), of_many)) << "a config that the larger sweep did not have";
+  EXPECT_FALSE(better_evidence(of_many, winner(3000, 900, 5)));
+  EXPECT_TRUE(better_evidence(of_many, winner(2700, 900, 5))) << "that GPU is faster, and no config";
+  EXPECT_TRUE(better_evidence(of_many, winner(3000, 990, 5))) << "sweeps of the same code differ by so much";
+  Winner baseless = winner(0, 10, 5);
+  baseless.base_ns.reset();
+  EXPECT_TRUE(better_evidence(of_many, baseless));
+}
+
+TEST(BetterEvidence, counts_steps_of_any_two_times) {
+  EXPECT_EQ(speed_steps(103.1, 100.0), 1);
+  EXPECT_EQ(speed_steps(100.0, 100.0), 0);
+  EXPECT_EQ(speed_steps(99.0, 100.0), -1);
+  EXPECT_EQ(speed_steps(std::nullopt, 100.0), 0);
+  EXPECT_EQ(speed_steps(100.0, std::nullopt), 0);
+  EXPECT_EQ(speed_steps(1e300, 1e-300), speed_steps(1e300, 1e-200)) << "as many as there can be";
+}
+
+TEST(BetterEvidence, is_then_more_configs_that_ran_then_enough_rounds_then_the_narrower_interval_then_the_later) {
+  const auto trial = [](std::size_t rounds, double half, std::int64_t at, int configs = 90) {
+    return winner_with(rounds, half, at, configs);
   };
   EXPECT_TRUE(better_evidence(trial(8, 2, 1), trial(8, 1, 2, 1))) << "one config is no choice";
   EXPECT_TRUE(better_evidence(trial(7, 1, 1, 91), trial(8, 1, 2))) << "more configs outweigh a longer final";
