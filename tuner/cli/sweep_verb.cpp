@@ -301,8 +301,8 @@ Verb sweep_verb() {
       "Compiles each config that is legal for a problem (each binary once), checks it against the op's reference and "
       "measures it. Each trial is stored at once, failures included. Stored trials are not measured again, so an "
       "interrupted or killed sweep continues when it is run again. If configs are left to try, another GPU of the same "
-      "model times all of them anew; the stored winner stays until that GPU has timed it. The sweep ends with the "
-      "table of winners.",
+      "model times the base and configs within 10 % of the fastest anew; the stored winner stays until that GPU has "
+      "timed it. The sweep ends with the table of winners.",
       "Problems: NAME=VALUES sets dims, attributes or dtype; --shapes sets the same in one text. VALUES are lists "
       "(1024,4096) and ranges: 256..32768x2 doubles, 256..1024+256 adds. Every combination is tuned. Without dims, the "
       "grid of the op's definition is tuned; without dtype, the op's first type.",

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -29,6 +30,9 @@ std::vector<std::string> implementation_hashes(const OpDefinition& definition) {
 constexpr std::size_t kRequestsAtOnce = 32;
 // The number of looks searched for one with a ready binary.
 constexpr std::size_t kWindow = 256;
+// A config that was this much slower than the fastest on one GPU is not the fastest on another of the model: their
+// times differ by a few per cent.
+constexpr double kClearlySlower = 1.1;
 // Configs besides the base that are tried after the deadline until one has a time; if all fail, the problem ends.
 constexpr int kOthersBeyondTheBudget = 4;
 
@@ -175,20 +179,28 @@ void ProblemRun::make_search(Neighbours known) {
 void ProblemRun::begin(TrialDevice& trial_device, std::chrono::steady_clock::time_point deadline) {
   trial_device_ = &trial_device;
   deadline_ = deadline;
-  bool changed = false;
-  if (has_work() || !search_->finalists().empty()) {
-    for (auto& known : known_) {
-      if (!known || !is_foreign(*known)) continue;
-      known.reset();
-      changed = true;
-    }
-  }
+  const bool changed = (has_work() || !search_->finalists().empty()) && forget_foreign();
   store_pruned();
   // Keep the search if nothing is new, because learning takes longer the more is known.
   Neighbours now = neighbours();
   if (!changed && same(now, search_->space().known)) return;
   make_search(std::move(now));
   count_known();
+}
+
+bool ProblemRun::forget_foreign() {
+  double fastest = std::numeric_limits<double>::infinity();
+  for (const auto& known : known_) {
+    if (known && is_foreign(*known)) fastest = std::min(fastest, known->timing->median_ns);
+  }
+  bool forgot = false;
+  for (auto& known : known_) {
+    if (!known || !is_foreign(*known)) continue;
+    if (known->timing->median_ns > kClearlySlower * fastest && known->config != definition_.base) continue;
+    known.reset();
+    forgot = true;
+  }
+  return forgot;
 }
 
 bool ProblemRun::is_foreign(const Trial& trial) const {

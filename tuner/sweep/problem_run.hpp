@@ -64,7 +64,7 @@ class ProblemRun {
 
   /// Call before the first look. Sets the device, and reads neighbouring shapes from the cache. After `deadline` looks
   /// end once a config besides the base has a time, or once some failed and the base has one. If anything is left to
-  /// measure, times of other GPUs, even of the same model, are discarded.
+  /// measure, times of other GPUs of the model are discarded, but those of configs that were clearly slower there.
   void begin(TrialDevice& trial_device, std::chrono::steady_clock::time_point deadline);
 
   /// Whether the look can be made without waiting for a compiler.
@@ -146,6 +146,8 @@ class ProblemRun {
   [[nodiscard]] bool outlasts(const std::vector<Winner>& stored) const;
   /// Whether the trial has a time of another GPU.
   [[nodiscard]] bool is_foreign(const Trial& trial) const;
+  /// Discards times of other GPUs of configs that may win here, and the base's. False if there are none.
+  bool forget_foreign();
   /// The look's trial from another concurrent sweep of the cache.
   [[nodiscard]] std::optional<Trial> from_elsewhere(const Look& look, std::chrono::milliseconds between_looks);
   /// The nearest shapes with their current winners; neighbours() adds their trials.

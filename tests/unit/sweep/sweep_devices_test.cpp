@@ -191,7 +191,9 @@ TEST_F(SweepDevices, that_are_lost_leave_what_they_were_at_to_the_others) {
   EXPECT_NE(summary.lost.front().find("cuda:1 (GPU-0001) was lost"), std::string::npos) << summary.lost.front();
   EXPECT_EQ(summary.problems, request.problems.size());
   EXPECT_EQ(summary.left, 0U);
-  EXPECT_EQ(shares().at("GPU-0000"), request.problems.size());
+  for (std::size_t i = 0; i < request.problems.size(); ++i) {
+    EXPECT_EQ(winners(first, i).at(0).trial.gpu_uuid, "GPU-0000") << request.problems[i].key();
+  }
 }
 
 TEST_F(SweepDevices, that_are_all_of_their_model_leave_its_problems_undone) {
@@ -327,13 +329,20 @@ TEST_F(SweepDevices, end_together_when_the_compiler_is_broken) {
   EXPECT_THROW((void)sweep_on({&first, &second}), Error);
 }
 
-TEST_F(SweepDevices, begin_a_problem_anew_that_another_one_has_left_unfinished) {
+TEST_F(SweepDevices, time_anew_what_may_win_where_another_one_has_left_a_problem_unfinished) {
   without_crashes(request, compiler);
   use_shapes("n=100");
-  (void)sweep_on({&first}, [&] { return listener.trials.size() >= 8; });
+  const std::string base = request.definition->base.text();
+  const std::string slow = "plain{fault=0,speed=5,static_dims=0}";
+  request.only = {{request.problems[0].key(), {kBest, base, slow}}};
+  (void)sweep_on({&first});
   ASSERT_EQ(uuids(0), std::set<std::string>{"GPU-0000"});
+  request.only = {};
   (void)sweep_on({&second});
-  EXPECT_EQ(uuids(0), std::set<std::string>{"GPU-0001"});
+  EXPECT_EQ(uuids_of(kBest), std::set<std::string>{"GPU-0001"});
+  EXPECT_EQ(uuids_of(base), std::set<std::string>{"GPU-0001"}) << "its time is what others are compared with";
+  EXPECT_EQ(uuids_of(slow), std::set<std::string>{"GPU-0000"}) << "clearly slower there";
+  EXPECT_EQ(winners(second).at(0).trial.gpu_uuid, "GPU-0001");
   // Finished problems stay, whichever device measured them.
   EXPECT_EQ(sweep_on({&first}).measured, 0U);
 }
