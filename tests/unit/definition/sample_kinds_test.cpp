@@ -95,6 +95,23 @@ TEST(SampleKinds, belong_to_no_hash) {
   EXPECT_EQ(plain.implementations[0].hash, sampled.implementations[0].hash);
 }
 
+TEST(SampleKinds, of_another_data_version_retire_what_was_measured) {
+  const TempFolder folder;
+  const auto written = [&](const std::string& version) {
+    return folder.write_mini(replaced(kMiniToml, "args = [\n", version + "args = [\n"), kMiniSource);
+  };
+  const OpDefinition first = load_definition(written(""), {kernels_source_dir()});
+  const std::filesystem::path second_file = written("data_version = 2\n");
+  const OpDefinition second = load_definition(second_file, {kernels_source_dir()});
+  EXPECT_EQ(first.interface.hash(), second.interface.hash());
+  EXPECT_NE(first.implementations[0].hash, second.implementations[0].hash);
+  EXPECT_EQ(implementation_hashes(second_file, {kernels_source_dir()}).front(), second.implementations[0].hash);
+  const OpDefinition third = load_definition(written("data_version = 3\n"), {kernels_source_dir()});
+  EXPECT_NE(second.implementations[0].hash, third.implementations[0].hash);
+  EXPECT_THAT(mistakes_of(written("data_version = 1\n")),
+              ElementsAre(HasSubstr("'data_version' in [op] must be 2 or more: it is 1 where it is not written")));
+}
+
 struct Wrong {
   const char* name;
   const char* sample;

@@ -188,7 +188,9 @@ void check_outputs(const ImplementationRecipe& recipe, const OpPart& op, Place p
   }
 }
 
-std::string hash_of(const Node& table, const SourceClosure& closure, const std::vector<SourceFile>& prelude) {
+/// `data_version` is the op's, or null.
+std::string hash_of(const Node& table, const Member* data_version, const SourceClosure& closure,
+                    const std::vector<SourceFile>& prelude) {
   // Lengths come first, so that different lists of texts have different bytes.
   std::string identity = "tilewright implementation 2\n";
   const auto add = [&](const std::string& text) { identity += fmt::format("{}\n{}\n", text.size(), text); };
@@ -196,6 +198,8 @@ std::string hash_of(const Node& table, const SourceClosure& closure, const std::
   // Covers change no code and no launch, so editing them keeps measurements valid.
   Node measured = table;
   std::erase_if(measured.members, [](const Member& member) { return member.key == "covers"; });
+  // Times on other data do not compare.
+  if (data_version != nullptr) measured.members.push_back(*data_version);
   add(canonical_text(measured));
   for (const SourceFile& file : closure.files) add(tokens_of(file.text));
   for (const SourceFile& file : prelude) {
@@ -207,14 +211,15 @@ std::string hash_of(const Node& table, const SourceClosure& closure, const std::
 
 }  // namespace
 
-std::optional<std::string> read_hash(const Node& own, const Member* params, Sources& sources, Mistakes& mistakes) {
+std::optional<std::string> read_hash(const Node& own, const Node* op, Sources& sources, Mistakes& mistakes) {
+  const auto of_op = [&](const char* key) { return op == nullptr ? nullptr : op->member(key); };
   std::optional<Node> table = extended(own, sources, mistakes);
-  if (table && params != nullptr) give_params(*table, *params);
+  if (const Member* params = of_op("params"); table && params != nullptr) give_params(*table, *params);
   const Member* source = table ? table->member("source") : nullptr;
   if (source == nullptr || source->value.kind != Node::Kind::text) return std::nullopt;
   const SourceClosure* closure = sources.find(source->value, mistakes);
   if (closure == nullptr) return std::nullopt;
-  return hash_of(*table, *closure, sources.prelude());
+  return hash_of(*table, of_op("data_version"), *closure, sources.prelude());
 }
 
 ImplementationPart read_implementation(const Node& own, const OpPart& op, Sources& sources, Mistakes& mistakes) {
@@ -266,7 +271,7 @@ ImplementationPart read_implementation(const Node& own, const OpPart& op, Source
   }
   section.finish();
   part.sound = mistakes.unusable() == before;
-  if (closure != nullptr) part.implementation.hash = hash_of(table, *closure, sources.prelude());
+  if (closure != nullptr) part.implementation.hash = hash_of(table, op.data_version, *closure, sources.prelude());
   return part;
 }
 

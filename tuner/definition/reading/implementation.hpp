@@ -19,9 +19,9 @@ struct ImplementationPart {
   bool takes_params = false;
 };
 
-/// Only the hash, in a fraction of the time. `params` is the op's, or null. Nullopt if the table has no source; nullopt
-/// and a mistake if a file is missing.
-[[nodiscard]] std::optional<std::string> read_hash(const Node& own, const Member* params, Sources& sources,
+/// Only the hash, in a fraction of the time. `op` is `[op]`, or null. Nullopt if the table has no source; nullopt and a
+/// mistake if a file is missing.
+[[nodiscard]] std::optional<std::string> read_hash(const Node& own, const Node* op, Sources& sources,
                                                    Mistakes& mistakes);
 
 [[nodiscard]] ImplementationPart read_implementation(const Node& own, const OpPart& op, Sources& sources,

@@ -47,9 +47,10 @@ std::vector<std::string> implementation_hashes(const std::filesystem::path& toml
   const Member* list = root.member("implementation");
   if (list == nullptr) return hashes;
   const Member* op = root.member("op");
-  const Member* params = op == nullptr ? nullptr : op->value.member("params");
   for (const Node& table : list->value.items) {
-    if (auto hash = read_hash(table, params, sources, mistakes)) hashes.push_back(*std::move(hash));
+    if (auto hash = read_hash(table, op == nullptr ? nullptr : &op->value, sources, mistakes)) {
+      hashes.push_back(*std::move(hash));
+    }
   }
   return hashes;
 }

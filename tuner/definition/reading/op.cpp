@@ -258,6 +258,13 @@ OpPart read_op(const Node& table, const std::string& stem, Sources& sources, Mis
   check_bucketed(interface, mistakes);
   // Kernels get it as their own; their reader checks it.
   if (section.find("params") != nullptr) op.params = table.member("params");
+  if (const Node* version = section.find("data_version", Node::Kind::integer)) {
+    op.data_version = table.member("data_version");
+    if (version->integer < 2) {
+      mistakes.add(version->place,
+                   fmt::format("{} must be 2 or more: it is 1 where it is not written", section.what("data_version")));
+    }
+  }
   read_follows(section, op);
   read_learns_from(section, op);
   read_costs(section, op);

@@ -20,6 +20,8 @@ struct OpPart {
   Vocabulary vocabulary;
   /// The parameters of kernels that list none of their own; null: all arguments, then all dims.
   const Member* params = nullptr;
+  /// `data_version`, or null.
+  const Member* data_version = nullptr;
   /// The text of `base`, or null.
   const Node* base = nullptr;
   /// No part is missing or wrong, so problems of this op can be made and planned.
