@@ -274,11 +274,11 @@ std::optional<Table> forecast(const SweepProblems& asked, Listener& listener) {
   const History history = glance.store().history();
   std::vector<DryLine> lines;
   bool of_other_ops = false;
+  const TunedOn tuned{glance.store(), models.front().facts.fingerprint(), request.mode, listener};
   for (const Model& model : models) {
     const bool emulator = model.facts.is_cpu();
     const Versions versions = versions_of(asked.tuning.work, listener, glance.store(), model);
     const Paces paces(history, model.facts.fingerprint());
-    const TunedOn tuned{glance.store(), model.facts.fingerprint(), request.mode};
     for (const OpProblems& op : problems_by_op(asked, catalogue, emulator, &tuned)) {
       request.definition = op.definition;
       request.problems = op.problems;

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <deque>
 #include <filesystem>
 #include <map>
@@ -14,6 +13,7 @@
 #include "cache/base/error.hpp"
 #include "cache/base/version.hpp"
 #include "tuner/analysis/roofline.hpp"
+#include "tuner/app/stored_winners.hpp"
 #include "tuner/report/roofline_columns.hpp"
 #include "tuner/report/sources.hpp"
 #include "tuner/sweep/revalidate.hpp"
@@ -168,15 +168,9 @@ RevalidateResult revalidate(const RevalidateRequest& asked, Listener& listener) 
   const std::optional<SweepPlace> place = open_sweep(asked.place, asked.tuning, request, listener);
   if (!place) return {std::nullopt, false};
   Revalidation revalidation(request, asked.regime, catalogue, *place->devices, store, listener);
-  const std::vector<std::string> known = catalogue.names();
-  for (const std::string& name : store.ops()) {
-    if (!asked.op.empty() && name != asked.op) continue;
-    if (std::ranges::find(known, name) == known.end()) {
-      listener.warn(fmt::format("{} is left: its definition is not here", name));
-      continue;
-    }
-    revalidation.find(catalogue.find(name));
-  }
+  const std::vector<std::string> ops =
+      asked.op.empty() ? defined_ops(store, catalogue, listener) : std::vector{asked.op};
+  for (const std::string& op : ops) revalidation.find(catalogue.find(op));
   if (revalidation.lines().empty()) {
     listener.warn(fmt::format("No winner in {} is stale: nothing to time again.", store.path().string()));
     return {};

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cache/base/holds.hpp"
 #include "tuner/app/lookup.hpp"
 #include "tuner/report/winner_lines.hpp"
 
@@ -17,6 +18,17 @@ const OpDefinition* definition_of(const std::string& op, Catalogue& catalogue, c
   const std::vector<std::string> stored = store.ops();
   if (std::find(stored.begin(), stored.end(), op) != stored.end()) return nullptr;
   return &catalogue.find(op);  // throws, with the nearest name
+}
+
+std::vector<std::string> defined_ops(const Store& store, const Catalogue& catalogue, Listener& listener) {
+  const std::vector<std::string> known = catalogue.names();
+  std::vector<std::string> ops = store.ops();
+  std::erase_if(ops, [&](const std::string& op) {
+    if (holds(known, op)) return false;
+    listener.warn(fmt::format("{} is left: its definition is not here", op));
+    return true;
+  });
+  return ops;
 }
 
 StoredWinners stored_winners(const Store& store, const OpInterface& interface, const OpDefinition* definition,

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tuner/app/listener.hpp"
 #include "tuner/definition/catalogue.hpp"
 #include "tuner/report/winners_table.hpp"
 
@@ -14,6 +15,9 @@ namespace tilewright::app {
 /// The op's definition, or null if it is not on this machine: a cache may come from another one. Throws UsageError with
 /// the nearest right name for an op that neither knows.
 [[nodiscard]] const OpDefinition* definition_of(const std::string& op, Catalogue& catalogue, const Store& store);
+
+/// The ops of the cache that are defined here. The listener is told of the others.
+[[nodiscard]] std::vector<std::string> defined_ops(const Store& store, const Catalogue& catalogue, Listener& listener);
 
 struct StoredWinners {
   /// The best of each problem, in the order of a table.

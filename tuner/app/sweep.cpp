@@ -5,10 +5,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "cache/base/error.hpp"
 #include "cache/base/units.hpp"
 #include "tuner/app/drawn_problems.hpp"
+#include "tuner/app/stored_winners.hpp"
 #include "tuner/definition/shapes.hpp"
 #include "tuner/report/winner_lines.hpp"
 
@@ -162,6 +164,32 @@ std::vector<Problem> seeded_problems(const ProblemGrid& grid, const OpDefinition
   return problems;
 }
 
+/// All problems of the ops of the cache that are defined here.
+std::vector<ProblemGrid> grids_of_all(const Catalogue& catalogue, const TunedOn& tuned) {
+  std::vector<ProblemGrid> grids;
+  for (std::string& op : defined_ops(tuned.store, catalogue, tuned.listener)) {
+    grids.emplace_back().words.op = std::move(op);
+  }
+  return grids;
+}
+
+Error no_winner(const std::string& cache, const TunedOn& tuned, const std::string& op) {
+  return Error(fmt::format("the cache {} has no such winner on {}; make some: tilewright sweep {}", cache,
+                           tuned.fingerprint, op));
+}
+
+/// The problems with a winner; none before the device is known.
+std::vector<Problem> tuned_problems(const ProblemWords& words, const OpInterface& interface, const TunedOn* tuned) {
+  const WantedProblems wanted = wanted_problems(words, interface);
+  std::vector<Problem> problems;
+  if (tuned == nullptr) return problems;
+  for (WinnerRow& row : tuned->store.list_winners(
+           {.op = interface.op, .fingerprint = tuned->fingerprint, .mode = tuned->mode, .role = WinnerRole::best})) {
+    if (row.interface_hash == interface.hash() && wanted(row.problem)) problems.push_back(std::move(row.problem));
+  }
+  return problems;
+}
+
 }  // namespace
 
 std::vector<Problem> problems_of(const ProblemGrid& grid, const OpDefinition& definition, bool emulator) {
@@ -186,16 +214,30 @@ std::vector<Problem> problems_of(const ProblemGrid& grid, const OpDefinition& de
 std::vector<OpProblems> problems_by_op(const SweepProblems& request, Catalogue& catalogue, bool emulator,
                                        const TunedOn* tuned) {
   std::vector<OpProblems> ops;
-  for (const ProblemGrid& grid : request.grids) {
+  const std::string cache = cache_path(request.place).string();
+  const bool all = request.tuned && request.grids.empty() && tuned != nullptr;
+  for (const ProblemGrid& grid : all ? grids_of_all(catalogue, *tuned) : request.grids) {
     const OpDefinition& definition = catalogue.find(grid.words.op);
-    auto op = std::ranges::find(ops, &definition, &OpProblems::definition);
-    if (op == ops.end()) op = ops.insert(ops.end(), {&definition, {}});
-    const std::vector<Problem> more = grid.seeded > 0
+    const std::vector<Problem> more = request.tuned ? tuned_problems(grid.words, definition.interface, tuned)
+                                      : grid.seeded > 0
                                           ? seeded_problems(grid, definition, request.tuning.search.seed, tuned)
                                           : problems_of(grid, definition, emulator);
     check_sizes(definition, more);
+    if (request.tuned && tuned != nullptr && more.empty()) {
+      if (all) continue;
+      throw no_winner(cache, *tuned, grid.words.op);
+    }
+    auto op = std::ranges::find(ops, &definition, &OpProblems::definition);
+    if (op == ops.end()) op = ops.insert(ops.end(), {&definition, {}});
     op->problems.insert(op->problems.end(), more.begin(), more.end());
   }
+  if (request.tuned && !std::filesystem::exists(cache)) {
+    throw UsageError(fmt::format(
+        "there is no cache {}: no problem is tuned; --cache or TILEWRIGHT_CACHE names one, or make it: tilewright "
+        "sweep OP",
+        cache));
+  }
+  if (all && ops.empty()) throw no_winner(cache, *tuned, "OP");
   return ops;
 }
 
@@ -207,7 +249,7 @@ std::optional<SweepResult> sweep(const SweepProblems& asked, Listener& listener)
   const std::optional<SweepPlace> place = open_sweep(asked.place, asked.tuning, request, listener);
   if (!place) return std::nullopt;
   Store store(cache_path(asked.place));
-  const TunedOn tuned{store, place->devices->first().facts().fingerprint(), request.mode};
+  const TunedOn tuned{store, place->devices->first().facts().fingerprint(), request.mode, listener};
   const std::vector<OpProblems> ops = problems_by_op(asked, catalogue, place->emulator, &tuned);
   std::size_t problems = 0;
   for (const OpProblems& op : ops) problems += op.problems.size();

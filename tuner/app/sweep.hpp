@@ -39,6 +39,8 @@ struct SweepProblems {
   std::vector<ProblemGrid> grids;
   /// The one config to consider, of one op; empty: all configs.
   std::string config;
+  /// The grids' words choose among the problems with a winner; no grids: those of all ops.
+  bool tuned = false;
 };
 
 /// The problems of one op.
@@ -51,9 +53,12 @@ struct TunedOn {
   const Store& store;
   std::string fingerprint;
   MeasureMode mode = MeasureMode::cold;
+  /// Is told of ops that are left out.
+  Listener& listener;
 };
-/// Without `tuned`, grids with random shapes have no problems. Throws UsageError for unknown names and values, and for
-/// dims whose bytes or operations cannot be counted; Error if no random shape can be drawn.
+/// Without `tuned`, there are no random shapes and no problems with a winner. Throws UsageError for unknown names and
+/// values, for dims whose bytes or operations cannot be counted, and for tuned problems without a cache; Error if no
+/// random shape can be drawn, or if no winner matches.
 [[nodiscard]] std::vector<OpProblems> problems_by_op(const SweepProblems& request, Catalogue& catalogue, bool emulator,
                                                      const TunedOn* tuned = nullptr);
 

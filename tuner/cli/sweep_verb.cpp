@@ -30,7 +30,8 @@ namespace {
 /// Throws UsageError for two options that each replace the sweep by something else.
 void require_one_kind(const Arguments& arguments) {
   std::string first;
-  for (const char* const kind : {"replay", "misses", "revalidate", "dry-run"}) {
+  // A dry run of tuned problems is a dry run of a sweep.
+  for (const char* const kind : {"replay", "misses", "revalidate", arguments.has("tuned") ? "tuned" : "dry-run"}) {
     if (!arguments.has(kind)) continue;
     if (!first.empty()) throw UsageError(fmt::format("--{} and --{}: one of them at a time", first, kind));
     first = kind;
@@ -62,9 +63,9 @@ void refuse_stray_words(const Arguments& arguments) {
   }
 }
 
-/// The ops of the command line. --shapes allows one op; --dtype and --attr apply to all.
+/// The ops of the command line; --tuned needs none. --shapes allows one op; --dtype and --attr apply to all.
 std::vector<app::ProblemGrid> grids_of(const Arguments& arguments) {
-  static_cast<void>(arguments.word(0, "the name of an op"));
+  if (!arguments.has("tuned")) static_cast<void>(arguments.word(0, "the name of an op"));
   refuse_stray_words(arguments);
   std::vector<app::ProblemGrid> grids;
   for (app::ProblemWords& words : app::read_words_of_ops(arguments.words())) {
@@ -153,7 +154,7 @@ ExitCode run_revalidate(const Arguments& arguments, Console& console) {
 /// Devices and budget of the command line override those of the file.
 void take_campaign(const Arguments& arguments, app::SweepProblems& request) {
   arguments.require_at_most(0);
-  refuse(arguments, {"shapes", "shapes-file", "seeded", "within", "dtype", "attr", "config"},
+  refuse(arguments, {"shapes", "shapes-file", "seeded", "within", "dtype", "attr", "config", "tuned"},
          "--campaign names its problems in the file");
   app::Campaign campaign = app::read_campaign(arguments.text("campaign"));
   request.grids = std::move(campaign.grids);
@@ -174,6 +175,11 @@ ExitCode run_sweep(const Arguments& arguments, Console& console) {
   if (arguments.has("campaign")) {
     take_campaign(arguments, request);
   } else {
+    request.tuned = arguments.has("tuned");
+    if (request.tuned) {
+      refuse(arguments, {"shapes", "shapes-file", "seeded", "within", "dtype", "attr", "config"},
+             "--tuned takes its problems from the winners, which OP NAME=VALUES narrows");
+    }
     request.grids = grids_of(arguments);
   }
   Progress progress(console, arguments.has("quiet"));
@@ -258,6 +264,9 @@ std::vector<Option> searching_options() {
        "Time stale winners of OP or of all ops again, in turns with their runners-up and ties. A winner is stale if it "
        "was chosen under another driver, compiler or source. It is kept, another is promoted, or all configs are "
        "searched again. Takes no shapes."},
+      {"tuned", "",
+       "Sweep the problems of OP, or of all ops, that have a winner on the device; NAME=VALUES narrows them. Tries "
+       "what is left there, such as the configs of a new implementation. Takes no shapes."},
       {.name = "config",
        .value = "CONFIG",
        .help = "Consider only this config. Give it a cache of its own: it becomes the winner there.",
@@ -320,6 +329,7 @@ Verb sweep_verb() {
       {"tilewright sweep gemm --dry-run --device H200", "The work that the cache lacks for that GPU."},
       {"tilewright sweep softmax dtype=bf16 --seeded 40", "Random shapes, for `tilewright prepare` to learn from."},
       {"tilewright sweep --misses", "The untuned shapes that applications used on this GPU."},
+      {"tilewright sweep --tuned --dry-run", "What new implementations leave to try at the tuned problems."},
       {"tilewright sweep --revalidate", "After a new driver or CUDA: are the winners still the fastest?"},
   };
   verb.exit_codes =
