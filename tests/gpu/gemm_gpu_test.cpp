@@ -223,12 +223,13 @@ TEST_F(GpuGemm, is_right_where_short_tiles_leave_in_any_number_of_pieces) {
 TEST_F(GpuGemm, adds_residuals_that_come_ahead_in_place_and_at_all_edges) {
   struct Dims {
     std::int64_t m, n, k;
+    std::size_t ways;
   };
   const std::string kind = "gemm[dtype=bf16,layout=nt,residual=yes]";
   const cuda::Driver& driver = cuda::Driver::get();
   const cuda::PrimaryContext context(driver, 0);
   const cuda::OwnedStream stream(driver);
-  for (const Dims& dims : {Dims{5000, 680, 264}, Dims{100, 136, 72}}) {
+  for (const Dims& dims : {Dims{4100, 472, 264, 12}, Dims{100, 136, 72, 2}}) {
     const Problem problem =
         parse_problem(fmt::format("{}{{m={},n={},k={}}}", kind, dims.m, dims.n, dims.k), op_->interface);
     const std::vector<float> a = numbers(dims.m * dims.k, 1, 0.125F), b = numbers(dims.n * dims.k, 2, 1.0F / 64),
@@ -243,7 +244,7 @@ TEST_F(GpuGemm, adds_residuals_that_come_ahead_in_place_and_at_all_edges) {
       const auto value = [&](const char* name) { return each.config.value_or(name, 0); };
       ways.try_emplace({value("pingpong"), value("cluster_m"), value("cluster_n"), value("block_n") % 64}, each);
     }
-    EXPECT_GT(ways.size(), 2U) << problem.key();
+    EXPECT_GE(ways.size(), dims.ways) << problem.key();
     for (const auto& [way, candidate] : ways) {
       SCOPED_TRACE(problem.key() + ' ' + candidate.config.text());
       const TemporaryFolder folder;
