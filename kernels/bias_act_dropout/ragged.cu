@@ -113,13 +113,13 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
     return {{load_packed<kHalf, Load::kConstant>(aligned), load_packed<kHalf, Load::kConstant>(aligned + kHalf),
              load_packed<kHalf, Load::kConstant>(aligned + 2 * kHalf)}};
   };
-  float others[kVec];
+  float biases[kVec];
   const auto take_bias = [&](const typename BiasSkew::Vectors& loaded) {
     if (reads_vectors) {
-      to_float(BiasSkew(bias + column).take(loaded), others);
+      to_float(BiasSkew(bias + column).take(loaded), biases);
     } else {
 #pragma unroll
-      for (u32 j = 0; j < kVec; ++j) others[j] = to_float(bias[column + j < cols ? column + j : column + j - cols]);
+      for (u32 j = 0; j < kVec; ++j) biases[j] = to_float(bias[column + j < cols ? column + j : column + j - cols]);
     }
   };
 
@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(Config::num_warps * 32)
     const u32 kept = (kept_and_gap & of_this_row) | (kept_and_gap >> gap & ~of_this_row);
 #pragma unroll
     for (int j = 0; j < kVec; ++j) {
-      const float value = activate<Config, T>((values[j] + others[j]) * scale) * mask.scale();
+      const float value = activate<Config, T>((values[j] + biases[j]) * scale) * mask.scale();
       values[j] = (kept & 1u << j) != 0 ? value : 0.0f;
     }
   };
