@@ -11,6 +11,10 @@
 namespace tilewright::testing {
 namespace {
 
+constexpr std::size_t kRoom = 4000;
+/// About the bytes of one of event()'s.
+constexpr std::size_t kEvent = 80;
+
 class Ear : public service::Stream {
  public:
   bool write(std::shared_ptr<const std::string> text) override {
@@ -39,7 +43,7 @@ std::string last_id(const std::string& heard) {
 nlohmann::ordered_json event(int number) { return {{"event", "trial"}, {"number", number}}; }
 
 TEST(EventHubs, send_each_event_to_all_who_listen) {
-  service::EventHub hub;
+  service::EventHub hub(kRoom);
   const auto first = listen(hub);
   hub.publish(event(1));
   const auto second = listen(hub);
@@ -57,7 +61,7 @@ TEST(EventHubs, send_each_event_to_all_who_listen) {
 }
 
 TEST(EventHubs, give_who_comes_back_what_was_missed_and_nothing_twice) {
-  service::EventHub hub;
+  service::EventHub hub(kRoom);
   const auto before = listen(hub);
   for (int i = 1; i <= 3; ++i) hub.publish(event(i));
   const std::string id = last_id(before->heard);
@@ -70,7 +74,7 @@ TEST(EventHubs, give_who_comes_back_what_was_missed_and_nothing_twice) {
 }
 
 TEST(EventHubs, give_who_comes_first_the_job_under_way_from_its_beginning) {
-  service::EventHub hub;
+  service::EventHub hub(kRoom);
   hub.publish(event(1));
   hub.publish({{"event", "job_started"}, {"number", 2}});
   hub.publish(event(3));
@@ -84,7 +88,7 @@ TEST(EventHubs, give_who_comes_first_the_job_under_way_from_its_beginning) {
 }
 
 TEST(EventHubs, tell_who_was_away_too_long_or_in_another_life_to_begin_anew) {
-  service::EventHub hub(4);
+  service::EventHub hub(4 * kEvent);
   const auto before = listen(hub);
   hub.publish(event(1));
   const std::string id = last_id(before->heard);
@@ -95,9 +99,31 @@ TEST(EventHubs, tell_who_was_away_too_long_or_in_another_life_to_begin_anew) {
     EXPECT_TRUE(contains(after->heard, "event: reset\n")) << last << after->heard;
     EXPECT_FALSE(contains(after->heard, "number")) << last;
     // With its new id the stream continues.
+    const std::string anew = last_id(after->heard);
     hub.publish(event(21));
-    EXPECT_TRUE(contains(listen(hub, last_id(after->heard))->heard, "")) << last;
+    EXPECT_TRUE(contains(listen(hub, anew)->heard, "\"number\":21")) << last;
   }
+}
+
+TEST(EventHubs, keep_no_more_than_a_returning_client_can_be_sent_at_once) {
+  service::EventHub hub(kRoom);
+  const auto all = listen(hub);
+  hub.publish(event(1));
+  const std::string first = last_id(all->heard);
+  std::string later;
+  for (int i = 2; i <= 100; ++i) {
+    nlohmann::ordered_json large = event(i);
+    large["text"] = std::string(kRoom / 10, 'x');
+    hub.publish(large);
+    if (i == 95) later = last_id(all->heard);
+  }
+  EXPECT_TRUE(contains(listen(hub, first)->heard, "event: reset\n"));
+  const auto after = listen(hub, later);
+  EXPECT_TRUE(contains(after->heard, "\"number\":96")) << after->heard;
+  EXPECT_LE(after->heard.size(), kRoom + kEvent);
+  // Larger than what may be kept: who has heard it goes on.
+  hub.publish({{"event", "note"}, {"text", std::string(2 * kRoom, 'x')}});
+  EXPECT_FALSE(contains(listen(hub, last_id(all->heard))->heard, "event:"));
 }
 
 }  // namespace

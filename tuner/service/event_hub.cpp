@@ -23,7 +23,8 @@ std::optional<std::uint64_t> number_of(const std::string& id, const std::string&
 
 }  // namespace
 
-EventHub::EventHub(std::size_t most) : most_(most), boot_(fmt::format("{:08x}", std::random_device()())) {}
+EventHub::EventHub(std::size_t most_bytes)
+    : most_bytes_(most_bytes), boot_(fmt::format("{:08x}", std::random_device()())) {}
 
 void EventHub::publish(const nlohmann::ordered_json& event) {
   const std::lock_guard lock(mutex_);
@@ -33,7 +34,9 @@ void EventHub::publish(const nlohmann::ordered_json& event) {
   const auto text = std::make_shared<const std::string>(
       fmt::format("id: {}-{}\nevent: {}\ndata: {}\n\n", boot_, first_ + kept_.size(), kind, data));
   kept_.push_back(text);
-  if (kept_.size() > most_) {
+  kept_bytes_ += text->size();
+  while (kept_bytes_ > most_bytes_) {
+    kept_bytes_ -= kept_.front()->size();
     kept_.pop_front();
     ++first_;
   }

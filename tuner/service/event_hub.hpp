@@ -20,8 +20,9 @@ namespace tilewright::service {
 
 class EventHub {
  public:
-  /// Keeps the newest `most` events for returning clients.
-  explicit EventHub(std::size_t most = 4096);
+  /// Keeps the newest events for returning clients, up to `most_bytes`. A client that needs more than its stream may
+  /// have unsent would be dropped each time it returns.
+  explicit EventHub(std::size_t most_bytes);
 
   void publish(const nlohmann::ordered_json& event);
   /// `last`: the client's Last-Event-ID; if empty, the stream starts with the job under way, or now if there is none.
@@ -37,13 +38,14 @@ class EventHub {
   void listen(const std::shared_ptr<Stream>& stream, const std::string& last);
   void send(const Text& text);
 
-  const std::size_t most_;
+  const std::size_t most_bytes_;
   /// Random prefix of this process's ids: ids of an earlier process are unknown.
   const std::string boot_;
   mutable std::mutex mutex_;
   /// The id of the first of `kept_`.
   std::uint64_t first_ = 1;
   std::deque<Text> kept_;
+  std::size_t kept_bytes_ = 0;
   /// Number of the event that started the job under way.
   std::optional<std::uint64_t> job_;
   std::vector<std::shared_ptr<Stream>> streams_;

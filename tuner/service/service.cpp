@@ -154,7 +154,8 @@ struct Service::Impl {
   Answers answers{kAnswerBytes / 2}, served{kAnswerBytes / 2};
   std::atomic<std::size_t> warming = 0;
   std::atomic<bool> stopping = false;
-  EventHub events;
+  /// Half: what happens while a returning client reads what it missed needs room, too.
+  EventHub events{settings.limits.stream_bytes / 2};
   Tuner tuner;
   Router router;
   Ids ids;
