@@ -50,6 +50,10 @@ TEST_F(Gates, other_addresses_than_this_machine_need_tokens_and_a_proxy) {
     settings.tokens.reset();
     const std::string why = refusal();
     EXPECT_TRUE(why.empty() || contains(why, "cannot listen on ::1")) << own << why;
+    settings.behind_proxy = true;
+    EXPECT_TRUE(contains(refusal(), "without tokens, who reaches the proxy")) << own << refusal();
+    EXPECT_TRUE(contains(refusal(), "--new-token")) << own << refusal();
+    settings.behind_proxy = false;
   }
   settings.bind = "localhost";
   EXPECT_TRUE(contains(refusal(), "not an IP address")) << refusal();
@@ -186,6 +190,8 @@ TEST_F(Gates, a_token_without_scopes_leaves_the_others_readable) {
 TEST_F(Gates, too_many_requests_of_one_client_are_put_off) {
   settings.requests_per_second = 5;
   settings.behind_proxy = true;
+  static_cast<void>(make("a", {Scope::read}));
+  settings.tokens = tokens();
   const RunningService service(settings);
   int served = 0;
   HttpAnswer last;

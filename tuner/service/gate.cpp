@@ -28,8 +28,13 @@ Gate::Gate(const Settings& settings, std::function<void(const std::string&)> tol
       behind_proxy_(settings.behind_proxy),
       tokens_(settings.tokens ? std::make_unique<Tokens>(*settings.tokens, std::move(told)) : nullptr),
       limit_(settings.requests_per_second) {
-  if (is_loopback(settings.bind)) return;
-  if (tokens_ && (behind_proxy_ || settings.tls)) return;
+  const bool is_own = is_loopback(settings.bind);
+  if (is_own && behind_proxy_ && !tokens_) {
+    throw UsageError(
+        "--behind-proxy: without tokens, who reaches the proxy may do everything. Make a token with `tilewright serve "
+        "--tokens FILE --new-token NAME`, and add --tokens FILE; or leave --behind-proxy out");
+  }
+  if (is_own || (tokens_ && (behind_proxy_ || settings.tls))) return;
   throw UsageError(fmt::format(
       "--bind {}: others can reach this address, {}. Make a token with `tilewright serve --tokens FILE --new-token "
       "NAME`, and add --tokens FILE with --certificate FILE, or with --behind-proxy where a proxy speaks TLS "
@@ -50,8 +55,7 @@ std::string Gate::client_of(const Request& request) const {
 
 /// Against DNS rebinding: a web page may point its own name at this machine.
 std::optional<Response> Gate::refuse_host(const Request& request) const {
-  if (tokens_ || behind_proxy_ || request.header("host").empty() || is_this_machine(host_of(request.header("host"))))
-    return {};
+  if (tokens_ || request.header("host").empty() || is_this_machine(host_of(request.header("host")))) return {};
   return problem(421, "this service has no tokens and answers requests to this machine alone",
                  "Ask http://127.0.0.1, or give it tokens (docs/service.md).");
 }

@@ -17,7 +17,8 @@ struct Settings;
 
 class Gate {
  public:
-  /// Throws UsageError if other machines can reach the address, unless there are tokens, and TLS here or at a proxy.
+  /// Throws UsageError if other machines can reach the address, directly or by a proxy, unless there are tokens, and TLS
+  /// here or at the proxy.
   /// `told` hears of a token file that can no longer be read.
   explicit Gate(const Settings& settings, std::function<void(const std::string&)> told = {});
 
