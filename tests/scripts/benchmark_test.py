@@ -362,13 +362,15 @@ class Measuring(unittest.TestCase):
         called = []
 
         def compare(_, part, *words):
-            called.append((part, words[words.index("--regime") + 1]))
+            called.append((part, words[words.index("--regime") + 1], words[words.index("--peers") + 1]))
 
         with tempfile.TemporaryDirectory() as folder, mock.patch.object(benchmark, "compare", compare):
             bench, _ = self.bench(folder, lambda *_: "")
             for part in ("attention", "attention_bwd"):
                 benchmark.PARTS[part](bench)
-        self.assertEqual(called, [("attention", "burst"), ("attention", "sustained"), ("attention_bwd", "burst")])
+        self.assertEqual(called, [("attention", "burst", "cudnn,flash2,flash4,triton"),
+                                  ("attention", "sustained", "cudnn,flash2,flash4,triton"),
+                                  ("attention_bwd", "burst", "cudnn,flash2,flash4")])
 
     def test_of_drawn_products_are_by_one_seed_in_brief_some_of_them(self):
         called = []
@@ -377,7 +379,7 @@ class Measuring(unittest.TestCase):
             for brief in (False, True):
                 benchmark.PARTS["drawn"](self.bench(folder, lambda *_: "", brief=brief)[0])
         for part, words in called:
-            self.assertEqual((part, words[words.index("--off-beaten") + 1]), ("drawn", "59"))
+            self.assertEqual((part, words[words.index("--off-beaten") + 1]), ("drawn", "61"))
         self.assertEqual([("--only" in words, words[words.index("--sets") + 1]) for _, words in called],
                          [(False, "plain,epilogue"), (True, "plain")])
 
@@ -484,13 +486,15 @@ class Measuring(unittest.TestCase):
             (cells / "softmax-exported.json").write_text(kept("softmax", 6), encoding="utf-8")
             (cells / "gemm-exported.json").write_text(kept("gemm", 5), encoding="utf-8")
             (cells / "rope-exported.json").write_text(kept("rope", 10), encoding="utf-8")
+            (cells / "embedding-exported.json").write_text(kept("embedding", 10), encoding="utf-8")
             benchmark.take_judged(folder, folder / "cells")
             made = json.loads(page.read_text(encoding="utf-8"))
             benchmark_pages.write(folder, readme, False)
             text = (folder / "untuned.md").read_text(encoding="utf-8")
         self.assertEqual([(each["spec"], each["mean"]) for each in made["figures"]["specs"]],
-                         [("softmax", 0.01), ("gemm", 0.007), ("softmax", 0.007)])
-        self.assertEqual(made["commands"], ["tilewright x", "tilewright regret softmax"])
+                         [("softmax", 0.01), ("gemm", 0.007), ("softmax", 0.007), ("embedding", 0.01)],
+                         "rope has other attributes in the part")
+        self.assertEqual(made["commands"], ["tilewright x", "tilewright regret softmax", "tilewright regret embedding"])
         self.assertEqual(made["missing"], ["4 of 10 shapes of `softmax` served exported were not judged"])
         self.assertIn("| `softmax` | exported | 6 of 10 | 1.0 | 0.0 | 6.0 | 6.0 | 0 | `fedcba98` |", text)
         self.assertIn("| `gemm` | exported | 10 | 0.7 | 0.0 | 4.0 | 6.0 | 0 |  |", text)
