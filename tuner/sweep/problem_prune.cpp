@@ -11,8 +11,14 @@
 
 namespace tilewright {
 
+const std::set<std::string>* named_configs(const SweepSetting& setting, const Problem& problem) {
+  if (setting.only == nullptr) return nullptr;
+  const auto named = setting.only->find(problem.key());
+  return named == setting.only->end() ? nullptr : &named->second;
+}
+
 bool prunes(const SweepSetting& setting, const Problem& problem) {
-  return setting.prune && (setting.only == nullptr || setting.only->count(problem.key()) == 0);
+  return setting.prune && named_configs(setting, problem) == nullptr;
 }
 
 Pruner make_pruner(const OpDefinition& definition, const Problem& problem, const DeviceFacts& device, MeasureMode mode,

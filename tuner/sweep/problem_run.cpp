@@ -54,27 +54,33 @@ ProblemRun::ProblemRun(const SweepSetting& setting, const OpDefinition& definiti
   Expansion expansion = expand(definition_, problem_, setting_.facts);
   for (const auto& [rule, count] : expansion.forbidden) forbidden_.emplace(rule, static_cast<std::int64_t>(count));
   std::vector<Candidate>& legal = expansion.legal;
-  if (setting_.only != nullptr) {
-    if (const auto named = setting_.only->find(problem_.key()); named != setting_.only->end()) {
-      std::erase_if(legal, [&](const Candidate& each) { return named->second.count(each.config.text()) == 0; });
-    }
+  const std::set<std::string>* const named = named_configs(setting_, problem_);
+  if (named != nullptr) {
+    std::erase_if(legal, [&](const Candidate& each) { return named->count(each.config.text()) == 0; });
   }
-  follow(legal);
   std::map<std::string, Trial> known;
   version_ = setting_.store->data_version();
   if (!setting_.again) known = known_trials();
-  // Known configs are candidates whatever max_configs says: a short sweep must not undo a long one.
-  std::set<std::string> considered;
+  // Whatever limits a sweep, it must not undo a longer one.
+  std::set<std::string> kept;
+  for (const auto& [text, trial] : known) kept.insert(text);
+  if (named == nullptr) {
+    for (const Winner& winner : setting_.store->winners(key_, setting_.trial.mode)) {
+      kept.insert(winner.trial.config.text());
+    }
+    follow(legal, kept);
+  }
+  std::set<std::string> considered = kept;
   for (const Candidate& candidate : select_candidates(legal, setting_.max_configs, definition_.base)) {
     considered.insert(candidate.config.text());
   }
   for (Candidate& candidate : legal) {
     const std::string text = candidate.config.text();
-    const auto trial = known.find(text);
-    if (considered.count(text) == 0 && trial == known.end()) {
+    if (considered.count(text) == 0) {
       ++unconsidered_;
       continue;
     }
+    const auto trial = known.find(text);
     index_.emplace(text, candidates_.size());
     candidates_.push_back(std::move(candidate));
     known_.push_back(trial == known.end() ? std::nullopt : std::optional(trial->second));
@@ -86,7 +92,7 @@ ProblemRun::ProblemRun(const SweepSetting& setting, const OpDefinition& definiti
   count_known();
 }
 
-void ProblemRun::follow(std::vector<Candidate>& legal) const {
+void ProblemRun::follow(std::vector<Candidate>& legal, const std::set<std::string>& kept) const {
   const ProblemKey key{definition_.followed(problem_), key_.interface_hash, key_.device_fingerprint};
   if (key.problem == problem_) return;
   std::vector<std::optional<Trial>> trials;
@@ -102,7 +108,9 @@ void ProblemRun::follow(std::vector<Candidate>& legal) const {
   }
   const auto led = [&](const Candidate& each) { return leading.count(each.config.text()) != 0; };
   if (std::ranges::none_of(legal, led)) return;
-  std::erase_if(legal, [&](const Candidate& each) { return !led(each) && each.config != definition_.base; });
+  std::erase_if(legal, [&](const Candidate& each) {
+    return !led(each) && each.config != definition_.base && kept.count(each.config.text()) == 0;
+  });
 }
 
 std::size_t ProblemRun::forbidden() const noexcept {

@@ -46,6 +46,9 @@ struct SweepSetting : SearchOptions {
 
 struct Forecast;
 
+/// The texts of the problem's only candidates; null if all legal configs may be candidates.
+[[nodiscard]] const std::set<std::string>* named_configs(const SweepSetting& setting, const Problem& problem);
+
 /// Whether a sweep of this problem prunes configs; not if its configs were named.
 [[nodiscard]] bool prunes(const SweepSetting& setting, const Problem& problem);
 
@@ -88,7 +91,7 @@ class ProblemRun {
   /// After finish(): the former leaders do not stand, nothing was stored, and all configs must be searched.
   [[nodiscard]] bool must_widen() const noexcept { return must_widen_; }
 
-  /// After finish(): the stored winner stands, since this run ended before it timed that config.
+  /// After finish(): the stored winners stand, since this run ended before it timed one of them.
   [[nodiscard]] bool is_outlasted() const noexcept { return is_outlasted_; }
 
   /// Times the winner's config again. For ceilings, which are compared with times of the same run. Nullopt if
@@ -128,9 +131,9 @@ class ProblemRun {
     std::vector<std::byte> bytes;
   };
   [[nodiscard]] std::map<std::string, Trial> known_trials() const;
-  /// Keeps only the base and the leaders of the problem that this one follows (OpDefinition::follows). Keeps all if it
-  /// follows none or none of the leaders is legal here.
-  void follow(std::vector<Candidate>& legal) const;
+  /// Keeps only the base, `kept` and the leaders of the problem that this one follows (OpDefinition::follows). Keeps all
+  /// if it follows none or none of the leaders is legal here.
+  void follow(std::vector<Candidate>& legal, const std::set<std::string>& kept) const;
   /// Sets known_before_ to the known candidates that the search does not ask for.
   void count_known();
   /// Makes trials of candidates pruned before compiling. store_pruned() stores them.
@@ -142,7 +145,8 @@ class ProblemRun {
   /// The problem itself, with cached times of configs that this run measures again: of another GPU or driver, or all
   /// with --again. They guide the search.
   [[nodiscard]] Neighbour measured_anew() const;
-  /// Whether the stored best is a candidate that this run did not reach. A short sweep must not undo a long one.
+  /// Whether a stored winner, the base aside, is a candidate that this run did not reach. A short sweep must not undo a
+  /// long one.
   [[nodiscard]] bool outlasts(const std::vector<Winner>& stored) const;
   /// Whether the trial has a time of another GPU.
   [[nodiscard]] bool is_foreign(const Trial& trial) const;

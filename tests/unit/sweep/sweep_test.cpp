@@ -144,6 +144,15 @@ TEST_F(Sweep, with_few_configs_does_not_undo_the_winner_of_a_long_one) {
   EXPECT_EQ(winners(device).at(0).trial.config.text(), kBest);
 }
 
+TEST_F(Sweep, with_few_configs_measures_the_winner_of_a_long_one_anew) {
+  FakeDevice device;
+  (void)sweep(device);
+  request.max_configs = 1;
+  request.again = true;
+  EXPECT_EQ(sweep(device).measured, 2U) << "the base and the winner";
+  EXPECT_EQ(winners(device).at(0).trial.config.text(), kBest);
+}
+
 /// `twice` with an attribute whose second value follows the first.
 class FollowingSweep : public SweepFixture {
  protected:
@@ -172,6 +181,27 @@ TEST_F(FollowingSweep, tries_the_base_and_what_led_in_the_problem_that_is_follow
 
 TEST_F(FollowingSweep, tries_everything_where_the_problem_that_is_followed_was_never_swept) {
   EXPECT_EQ(swept("twice[mask=band]").measured, kConfigs);
+}
+
+TEST_F(FollowingSweep, keeps_its_own_winner_where_another_config_leads_in_the_problem_that_is_followed) {
+  (void)swept("twice[mask=band]");
+  const std::string slow = "plain{fault=0,speed=5,static_dims=0}";
+  request.only["twice[dtype=f32,mask=none]{n=100}"] = {slow};
+  (void)swept("twice");
+  ASSERT_EQ(winners(device).at(0).trial.config.text(), slow);
+  EXPECT_EQ(swept("twice[mask=band]").measured, 0U);
+  EXPECT_EQ(winners(device).at(0).trial.config.text(), kBest);
+  request.again = true;
+  EXPECT_LT(swept("twice[mask=band]").measured, kConfigs / 2);
+  EXPECT_EQ(winners(device).at(0).trial.config.text(), kBest);
+}
+
+TEST_F(FollowingSweep, tries_the_configs_that_are_named) {
+  (void)swept("twice");
+  const std::string slow = "plain{fault=0,speed=5,static_dims=1}";
+  request.only["twice[dtype=f32,mask=band]{n=100}"] = {slow};
+  EXPECT_EQ(swept("twice[mask=band]").measured, 1U);
+  EXPECT_EQ(winners(device).at(0).trial.config.text(), slow);
 }
 
 TEST_F(Sweep, measures_the_copy_of_the_same_bytes_and_once_for_the_same_bytes) {
