@@ -100,6 +100,8 @@ void ProblemRun::keep_final(std::size_t index, const Timing& timing, const Phase
   trial.reason = timing.disturbed;
   trial.sweep = setting_.trial.sweep;
   trial.measured_at = 0;
+  // The trial that came before may be of another GPU.
+  trial.gpu_uuid = trial_device_->gpu_uuid();
   store_trial(trial, candidates_[index].implementation->hash);
   search_->tell(index, trial);
 }
@@ -198,12 +200,12 @@ bool ProblemRun::keep_evidence(const std::vector<Winner>& stored, std::vector<Wi
 }
 
 bool ProblemRun::outlasts(const std::vector<Winner>& stored) const {
-  if (stored.empty() || stored.front().role != WinnerRole::best) return false;
-  const Trial& best = stored.front().trial;
-  const auto at = index_.find(best.config.text());
-  if (at == index_.end() || search_->trials()[at->second]) return false;
   const std::vector<Trial> current = measured_anew().trials;
-  return std::ranges::any_of(current, [&](const Trial& trial) { return trial.id == best.id; });
+  return std::ranges::any_of(stored, [&](const Winner& winner) {
+    const auto at = index_.find(winner.trial.config.text());
+    if (winner.role == WinnerRole::base || at == index_.end() || search_->trials()[at->second]) return false;
+    return std::ranges::find(current, winner.trial.id, &Trial::id) != current.end();
+  });
 }
 
 // A config that passed before timing may still be wrong: by luck with the data, in place, or only on a warm cache. The

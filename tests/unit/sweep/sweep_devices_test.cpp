@@ -347,6 +347,22 @@ TEST_F(SweepDevices, time_anew_what_may_win_where_another_one_has_left_a_problem
   EXPECT_EQ(sweep_on({&first}).measured, 0U);
 }
 
+TEST_F(SweepDevices, that_hold_the_final_of_a_config_tell_that_its_time_is_theirs) {
+  without_crashes(request, compiler);
+  use_shapes("n=100");
+  // The fastest without specialised dims is clearly slower than the fastest of all, and is not measured anew.
+  const std::string special = "plain{fault=0,speed=3,static_dims=1}";
+  const std::string dynamic = "plain{fault=0,speed=5,static_dims=0}";
+  std::set<std::string>& only = request.only[request.problems[0].key()];
+  only = {request.definition->base.text(), special, dynamic};
+  (void)sweep_on({&first});
+  ASSERT_EQ(winners(first).at(1).trial.config.text(), dynamic);
+  only.insert("plain{fault=0,speed=9,static_dims=1}");
+  (void)sweep_on({&second});
+  EXPECT_EQ(winners(first).at(1).trial.config.text(), dynamic);
+  EXPECT_EQ(uuids_of(dynamic), std::set<std::string>{"GPU-0001"}) << "the final was held there";
+}
+
 TEST_F(SweepDevices, go_on_with_what_they_have_begun_themselves) {
   without_crashes(request, compiler);
   use_shapes("n=100");

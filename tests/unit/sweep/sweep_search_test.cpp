@@ -117,6 +117,26 @@ TEST_F(SweepSearch, tries_no_more_configs_than_allowed_and_says_so) {
   EXPECT_EQ(sweep(device).cut_short, 0U) << "the rest was tried";
 }
 
+TEST_F(SweepSearch, keeps_the_winners_of_all_roles_until_it_has_timed_them) {
+  FakeDevice device;
+  const std::string special = "plain{fault=0,speed=3,static_dims=1}";
+  const std::string dynamic = "plain{fault=0,speed=5,static_dims=0}";
+  request.only[request.problems.front().key()] = {request.definition->base.text(), special, dynamic};
+  (void)sweep(device);
+  ASSERT_EQ(winners(device).at(0).trial.config.text(), special);
+  ASSERT_EQ(winners(device).at(1).trial.config.text(), dynamic);
+  request.only = {};
+  request.again = true;
+  request.max_trials = 2;
+  EXPECT_EQ(sweep(device).cut_short, 1U);
+  EXPECT_EQ(winners(device).at(0).trial.config.text(), special);
+  EXPECT_EQ(winners(device).at(1).trial.config.text(), dynamic);
+  // A sweep of named configs has no other to keep.
+  request.only[request.problems.front().key()] = {request.definition->base.text()};
+  EXPECT_EQ(sweep(device).cut_short, 0U);
+  EXPECT_EQ(winners(device).at(0).trial.config, request.definition->base);
+}
+
 TEST_F(SweepSearch, gives_every_problem_a_winner_beyond_the_base_however_small_the_budget) {
   FakeDevice device;
   use_shapes("n=100,200,300");
