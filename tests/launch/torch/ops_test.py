@@ -443,7 +443,7 @@ class Launches(unittest.TestCase):
             handed, y = self.launched(model, x)
         self.assertEqual([each[0].partition("[")[0] for each in handed],
                          ["rmsnorm", "rmsnorm", "layernorm", "softmax", "gemm", "gemm", "gemm", "swiglu", "gemm"])
-        self.assertEqual([each[4] for each in handed[:3]], [[torch.finfo(BF16).eps], [1e-6], [1e-5]])
+        self.assertEqual([each[4] for each in handed[:3]], [[_torch_swap._default_eps(BF16)], [1e-6], [1e-5]])
         self.assertEqual(y.shape, x.shape)
 
     def test_gradients_of_plain_tensors_are_recorded_without_asking_the_dispatcher_again(self):
@@ -547,6 +547,13 @@ class Swap(unittest.TestCase):
             self.assertTrue(torch.equal(model[name](x), before[name](x)))
         self.assertIsInstance(model["linear"], torch.nn.Linear)
         self.assertTrue(torch.equal(copy.deepcopy(model)["mlp"](x), before["mlp"](x)))
+
+    def test_takes_the_eps_that_torch_takes_where_a_layer_has_none(self):
+        for dtype in (BF16, torch.float16, F32):
+            x = torch.full((1, 64), 2e-3, dtype=dtype)
+            wide, layer = x.double(), torch.nn.RMSNorm(64, dtype=dtype)
+            right = wide * (wide.square().mean() + _torch_swap._eps(layer, "eps", x)).rsqrt()
+            self.assertTrue(torch.allclose(layer(x).double(), right, rtol=0.02), dtype)
 
     def test_leaves_to_the_layers_what_the_ops_do_not_take(self):
         model = self.model()

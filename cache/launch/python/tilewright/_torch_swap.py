@@ -50,9 +50,21 @@ def _eps_name(layer: Any) -> str | None:
     return next((name for name in ("eps", "variance_epsilon") if hasattr(layer, name)), None)
 
 
+@functools.cache
+def _default_is_wide(dtype: torch.dtype) -> bool:
+    x = torch.full((1, 2), 1e-2, dtype=dtype, device="cpu")
+    return dtype.itemsize == 2 and functional.rms_norm(x, (2,))[0, 0].item() > 0.5
+
+
+@torch.compiler.assume_constant_result
+def _default_eps(dtype: torch.dtype) -> float:
+    """What torch takes where a layer has none: newer versions that of float32 for types of 16 bits, too."""
+    return torch.finfo(torch.float32 if _default_is_wide(dtype) else dtype).eps
+
+
 def _eps(layer: Any, name: str | None, x: Any) -> float:
     eps = getattr(layer, name) if name else None
-    return torch.finfo(x.dtype).eps if eps is None else eps
+    return _default_eps(x.dtype) if eps is None else eps
 
 
 class RMSNorm(_Layer):
