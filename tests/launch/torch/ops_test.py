@@ -494,6 +494,20 @@ class GemmaRMSNorm(LlamaRMSNorm):
         super().__init__(cols, 1)
 
 
+class UnknownEpsRMSNorm(LlamaRMSNorm):
+    def __init__(self, cols):
+        super().__init__(cols)
+        self.epsilon = self.__dict__.pop("variance_epsilon")
+
+    def forward(self, x):
+        return self.weight * x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.epsilon)
+
+
+class OtherEpsRMSNorm(LlamaRMSNorm):
+    def forward(self, x):
+        return self.weight * x / (x.pow(2).mean(-1, keepdim=True).sqrt() + self.variance_epsilon)
+
+
 class LlamaMLP(torch.nn.Module):
     def __init__(self, act):
         super().__init__()
@@ -519,6 +533,7 @@ class Swap(unittest.TestCase):
         nn = torch.nn
         return nn.ModuleDict({
             "llama": LlamaRMSNorm(64), "gemma": GemmaRMSNorm(64), "rms": nn.RMSNorm(64), "layer": nn.LayerNorm(64),
+            "unknown": UnknownEpsRMSNorm(64), "outside": OtherEpsRMSNorm(64),
             "image": nn.LayerNorm((8, 8)), "bare": nn.LayerNorm(64, bias=False), "softmax": nn.Softmax(-1),
             "columns": nn.Softmax(0), "linear": nn.Linear(64, 8), "other": Other(64, 8),
             "mlp": LlamaMLP(nn.functional.silu), "gelu": LlamaMLP(nn.functional.gelu)}).bfloat16()
@@ -533,6 +548,7 @@ class Swap(unittest.TestCase):
             **{f"{mlp}.{name}_proj": "gemm" for mlp in ("mlp", "gelu") for name in ("gate", "up", "down")}})
         self.assertEqual({name: each.why for name, each in report.items() if each.why}, {
             "gemma": "it computes something else than its name says",
+            "unknown": "it has no eps that is known", "outside": "it computes something else than its name says",
             "image": "it norms over 2 extents; the op does over the last",
             "bare": "it has no bias", "columns": "its dim is 0; name the last extent as -1",
             "other": "Other is no plain torch.nn.Linear", "gelu": "it computes something else than its name says"})
@@ -569,7 +585,7 @@ class Swap(unittest.TestCase):
         dry = tw.swap(model, dry_run=True)
         self.assertIs(type(model["linear"]), torch.nn.Linear)
         self.assertEqual(tw.swap(model), dry)
-        self.assertEqual([each.op for each in tw.swap(model)], [None] * 6)
+        self.assertEqual([each.op for each in tw.swap(model)], [None] * 8)
 
     def test_swaps_the_ops_that_are_named_alone(self):
         self.assertEqual({each.op for each in tw.swap(self.model(), ["softmax"]) if each.op}, {"softmax"})
