@@ -94,12 +94,16 @@ def over_fastest(cell):
     return f"({text})" if cell["no_verdict"] else text
 
 
-def over_product(cell):
-    """With the fit of what serves the product where that is another's."""
-    if "over_product" not in cell:
+def over_product(cell, name="over_product"):
+    """With the fit of what serves the product where that is another's. A norm has its bound instead."""
+    if name not in cell or (name == "over_product" and "over_bound" in cell):
         return "-"
     fit = cell["product_fit"]
-    return f"{cell['over_product']:.3f}" + f" ({fit})" * (fit != "exact")
+    return f"{cell[name]:.3f}" + f" ({fit})" * (fit != "exact")
+
+
+def over_bound(cell):
+    return over_product(cell, "over_bound")
 
 
 def peer_time(cell, name):
@@ -141,7 +145,8 @@ def exceptions(cells):
 def cells_tables(cells):
     """A table an op and dtype, below its heading."""
     every = {"TFLOP/s": lambda cell: f"{cell['tflops']:.0f}" if "tflops" in cell else "-",
-             "of ceiling, %": lambda cell: percent(cell.get("share_of_ceiling")), "over gemm": over_product}
+             "of ceiling, %": lambda cell: percent(cell.get("share_of_ceiling")), "over gemm": over_product,
+             "over bound": over_bound}
     parts = [exceptions(cells)]
     for op, dtype in dict.fromkeys((cell["op"], cell["dtype"]) for cell in cells):
         those = [cell for cell in cells if (cell["op"], cell["dtype"]) == (op, dtype)]
@@ -193,6 +198,9 @@ def method(figures, more=""):
     if "unfused" in peers:
         more += (" *unfused* is the chain of our own ops. *over gemm* is our time over that of our gemm with the same "
                  "epilogue but for what the op adds, with its fit unless that is exact.")
+    if any("over_bound" in cell for cell in figures["cells"]):
+        more += (" *over bound* is our time over the bound of a norm: the time of our gemm with the residual, and half "
+                 "of that of the tuned `copy` of an m × n matrix, for m · n elements more are written at its rate.")
     if any("tflops" in cell and cell.get("share_of_ceiling") for cell in figures["cells"]):
         more += (" *of ceiling* is the time of the tuned `copy` that moves the same bytes by three reads a write, over "
                  "ours.")

@@ -29,6 +29,18 @@ class Argument:
         return self.shape
 
 
+@dataclasses.dataclass(frozen=True)
+class MatrixCopy:
+    """A copy of a matrix of so many elements, as `copy` with one read makes it."""
+    dtype: str
+    copied: int
+    reads: int = 1
+
+    @property
+    def bytes(self):
+        return 2 * self.copied * ELEMENT_BYTES[self.dtype]
+
+
 def _tensors(role, *named):
     return [Argument(name, role, shape, "matrix" if len(shape) == 2 else "vector") for name, shape in named]
 
@@ -102,6 +114,14 @@ class FusedCell:
             return None
         named = dict(self.attributes)
         return {"bias": named["bias"], "act": named.get("act", "none"), "residual": named.get("residual", "yes")}
+
+    @property
+    def written(self):
+        """The copy whose rate is that of the matrix which a norm writes beside its product; None where there is no
+        norm."""
+        if not self.op.startswith("gemm_add_"):
+            return None
+        return MatrixCopy(self.dtype, self.dims[0] * self.dims[1])
 
     @property
     def chain(self):

@@ -119,7 +119,7 @@ class Measurer:
             counts = {name: graph.count for name, graph in graphs.items()}
             for graph in graphs.values():
                 graph.free()
-        for name in ("ceiling", "torch_copy"):  # both are of as many bytes
+        for name in ("ceiling", "torch_copy", "copy"):  # all are of as many bytes
             if name in rounds:
                 rounds[name] = [value * self.copy.scale for value in rounds[name]]
         for name, values in rounds.items():

@@ -83,6 +83,10 @@ def cell_figures(result):
     if "product" in result["arms"]:
         figures["over_product"] = 1 / result["arms"]["product"]["over_tilewright"]["median"]
         figures["product_fit"] = result.get("product", {}).get("fit", "exact")
+        if "copy" in result["arms"] and result["copy"]["tuned"]:
+            # Half of a copy's bytes are written.
+            figures["over_bound"] = 1 / sum(share * result["arms"][arm]["over_tilewright"]["median"]
+                                            for arm, share in (("product", 1), ("copy", 0.5)))
     if "unfused" in result:
         figures["unfused_fits"] = result["unfused"]["fits"]
     if result["op"] in ("attention", "attention_bwd"):

@@ -254,6 +254,16 @@ class Pages(unittest.TestCase):
         text = benchmark_pages.page("fused", {**result("rows"), "part": "fused", "figures": figures})
         self.assertIn("| 33.4 | 50.1 | 40.1 | Triton | 1.200 ±0.010 | 700 | 99.3 | 1.020 (nearest) |", text)
         self.assertIn("| gemm_dropout | 1 | 1.200 (1.200) |", text)
+        self.assertNotIn("over bound", text)
+
+    def test_of_norms_after_products_have_the_bound_in_place_of_the_product(self):
+        cell = {**CELL, "op": "gemm_add_rmsnorm", "tflops": 700.0, "over_product": 1.09, "product_fit": "exact",
+                "over_bound": 1.043}
+        text = benchmark_pages.page("fused", {**result("rows"), "part": "fused",
+                                              "figures": {"versions": {}, "cells": [cell]}})
+        self.assertIn("| 1.200 ±0.010 | 700 | 99.3 | 1.043 |", text)
+        self.assertIn("*over bound* is our time", text)
+        self.assertNotIn("| over gemm |", text)
 
     def test_put_no_attribute_that_is_no_or_none_into_the_readmes_table(self):
         self.assertEqual(benchmark_pages.short("gemm[layout=nt,bias=no,act=none]"), "gemm[layout=nt]")
@@ -567,7 +577,7 @@ class Measuring(unittest.TestCase):
                  if words[1:2] == ["sweep"]}
         self.assertEqual(set(swept), {"gemm", "gemm bias=yes act=gelu", "gemm bias=yes act=gelu residual=yes",
                                       "gemm residual=yes", "dropout", "add", "swiglu layout=packed", "rmsnorm",
-                                      "layernorm"})
+                                      "layernorm", "copy reads=1"})
         self.assertIn("m=8192 n=4096 k=4096", swept["gemm residual=yes"], "norms add one")
         self.assertIn("rows=8192 cols=4096", swept["rmsnorm"])
         self.assertIn("m=512 n=28672 k=4096", swept["gemm"], "gate and up at once")
@@ -578,8 +588,10 @@ class Measuring(unittest.TestCase):
                 mock.patch.object(benchmark, "tune_copies", lambda _, cells: copies.extend(cells)), \
                 tempfile.TemporaryDirectory() as folder:
             benchmark.fused(self.bench(folder, lambda *_: "", brief=False)[0])
-        self.assertEqual({(cell.op, cell.dims[0]) for cell in copies},
+        self.assertEqual({(cell.op, cell.dims[0]) for cell in copies if cell.reads == 3},
                          {(op, rows) for op in ("gemm_gated", "mlp") for rows in (1, 16)})
+        self.assertEqual({cell.copied for cell in copies if cell.reads == 1},
+                         {512 * 4096, 8192 * 640, 8192 * 2048, 8192 * 4096}, "what norms write")
 
     def test_that_a_script_writes_itself_are_kept_as_they_are(self):
         for part in ("decode", "deterministic", "varlen"):

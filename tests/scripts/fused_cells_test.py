@@ -56,6 +56,11 @@ class FusedCells(unittest.TestCase):
         cell = cells("gemm_gated", shapes=["1x256x256"])[0]
         self.assertEqual((cell.reads, cell.copied), (3, (256 + 2 * 256 * 256 + 256) // 4))
 
+    def test_of_norms_are_held_to_a_copy_of_the_matrix_that_they_write_besides(self):
+        written = cells("gemm_add_rmsnorm", shapes=["3x5x7"])[0].written
+        self.assertEqual((written.reads, written.copied, written.bytes), (1, 15, 60))
+        self.assertTrue(all(cell.written is None for op in ("mlp", "gemm_gated", "gemm_dropout") for cell in cells(op)))
+
     def test_are_compared_with_torch_triton_our_own_chain_and_quack_where_it_has_them(self):
         def peers(op):
             return registry.expected(cells(op)[0], list(registry.PEERS))

@@ -62,9 +62,22 @@ class Arms(unittest.TestCase):
         measurer, added = kind.__new__(kind), []
         measurer._add = lambda launches, result, name, make: added.append(name)
         for op, shape in (("mlp", "1x64x64x64"), ("mlp", "17x64x64x64"), ("gemm_gated", "16x64x64"),
-                          ("gemm_dropout", "1x64x64")):
+                          ("gemm_dropout", "1x64x64"), ("gemm_add_rmsnorm", "1x64x64")):
             measurer._add_ceiling({}, fused_cells.BY_OP[op].make_cells(shapes=[shape])[0], [], {})
-        self.assertEqual(added, ["ceiling", "ceiling", "product"])
+        self.assertEqual(added, ["ceiling", "ceiling", "product", "product", "copy"])
+
+    def test_that_copy_the_matrix_of_a_norm_go_through_enough_of_them_to_be_cold(self):
+        kind = importlib.import_module("peers.fused_measure").FusedMeasurer
+        measurer, launched, result = kind.__new__(kind), [], {}
+        measurer.launcher, measurer.l2_bytes, measurer.tuned_copies = None, 50 << 20, lambda _: []
+        written = fused_cells.BY_OP["gemm_add_rmsnorm"].make_cells(shapes=["512x4096x4096"])[0].written
+        made = types.SimpleNamespace(tuned=True, scale=1.0, served={}, launches={"ceiling": launched.append})
+        with mock.patch.object(self.measure.arms, "Ceiling", lambda *_: made):
+            launch = measurer._copy(written, result)
+            for _ in range(25):
+                launch(0)
+        self.assertEqual(launched, [*range(24), 0], "24 times 8 MiB are 192 MiB")
+        self.assertEqual(result["copy"], {"tuned": True, "scale": 1.0, "served": {}})
 
     def test_that_failed_leave_the_cell_without_a_verdict(self):
         def absent(cell, sets):

@@ -52,6 +52,16 @@ class Record(unittest.TestCase):
                          made["arms"]["ceiling"]["over_tilewright"]["median"])
         self.assertNotIn("ceiling", record.cell_figures(made)["peers_ns"])
 
+    def test_of_norms_after_products_has_the_time_over_their_bound_where_a_tuned_copy_was_timed(self):
+        made, = results(fused_cells.BY_OP["gemm_add_rmsnorm"].make_cells(only="-512x"))
+        ours = made["arms"]["tilewright"]["median"]
+        made["arms"] |= {"product": arm(0.9 * ours, ours), "copy": arm(0.1 * ours, ours)}
+        for tuned in (True, False):
+            made["copy"] = {"tuned": tuned}
+            self.assertEqual("over_bound" in record.cell_figures(made), tuned)
+        made["copy"] = {"tuned": True}
+        self.assertAlmostEqual(record.cell_figures(made)["over_bound"], 1 / (0.9 + 0.1 / 2))
+
     def test_is_of_one_page_one_commit_and_one_device(self):
         cells = attention_cells.make_cells(sets=["main"])[:2]
         for wrong, name in (([*results(cells[:1]), *results(cells[1:], commit="d")], "several commits"),
