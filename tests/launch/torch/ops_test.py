@@ -237,6 +237,16 @@ class Autocast(unittest.TestCase):
             self.assertEqual(norm(meta(2, 64), meta(64, dtype=F32), 1e-6).dtype, BF16)
             self.assertEqual(norm(meta(2, 64, dtype=F32), meta(64), 1e-6).dtype, F32)
 
+    def test_a_swapped_product_has_the_math_of_its_dtype(self):
+        linear, x, products = torch.nn.Linear(64, 8, device="meta"), meta(2, 64, dtype=F32), torch.backends.cuda.matmul
+        self.addCleanup(setattr, products, "allow_tf32", products.allow_tf32)
+        products.allow_tf32 = True
+        with mock.patch.object(_torch_swap, "_gemm") as gemm, mock.patch.object(
+                _torch_swap, "_is_served", return_value=True), mock.patch("torch.is_autocast_enabled") as casts:
+            for casts.return_value in (False, True):
+                _torch_swap.Linear.forward(linear, x)
+        self.assertEqual([call.args[5] for call in gemm.call_args_list], ["tf32", "ieee"])
+
     def test_weights_that_are_cast_get_gradients_of_their_own_dtype(self):
         weight = meta(64, dtype=F32, gradient=True)
         tw._forms["rmsnorm"][()].run_cast(meta(2, 64), weight, 1e-6).sum().backward()

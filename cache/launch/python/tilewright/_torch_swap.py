@@ -89,7 +89,8 @@ class Linear(_Layer):
         weight = self.weight
         if not _is_served(_gemm, x, weight):
             return self.own(x)
-        math = "tf32" if x.dtype == torch.float32 and torch.backends.cuda.matmul.allow_tf32 else "ieee"
+        dtype = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else x.dtype
+        math = "tf32" if dtype == torch.float32 and torch.backends.cuda.matmul.allow_tf32 else "ieee"
         return _gemm(x, weight, self.bias, None, "nt", math)
 
 
