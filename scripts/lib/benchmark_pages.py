@@ -35,6 +35,7 @@ BEGIN, END = "<!-- scripts/benchmark report makes what follows -->", "<!-- until
 HEAD_MEANS = {"rows": "row ops", "gemm": "products", "attention": "attention", "attention_bwd": "its gradients",
               "decode": "decoding", "gradients": "row gradients", "fused": "fused"}
 LARGE_BYTES = 128 << 20
+MOST_OF_CEILING = 1.02  # more is a mistake of the ceiling
 HEAD_SHAPES = {"rows": {"8192x4096"}, "gemm": {"4096x4096x4096", "16x4096x4096"}}
 # The README has one variant of each row op, and none of bias_act_dropout.
 LEFT_OUT_OF_HEAD = re.compile(r"add_rmsnorm\[store=no|swiglu\[layout=split|bias_act_dropout|bias_act\[act=(?!gelu[],])")
@@ -79,6 +80,29 @@ def micros(ns):
 def percent(share):
     """Without the sign, which headings have."""
     return "-" if share is None else f"{100 * share:.1f}"
+
+
+def share_of(cell, floor_ns):
+    """Of the ceiling; None where there is no ceiling, or a launch bounds the time: it is under twice an empty one's."""
+    return None if cell["ns"] < 2 * (floor_ns or 0) else cell.get("share_of_ceiling")
+
+
+def shown_share(cell, floor_ns):
+    """In brackets where the ceiling is mistaken."""
+    share = share_of(cell, floor_ns)
+    return f"({percent(share)})" if share and share > MOST_OF_CEILING else percent(share)
+
+
+def about_shares(figures, more=""):
+    """Sentences on shares that are none, where there are such; `more` is said of those in brackets."""
+    floor = figures.get("floor_ns") or 0
+    said = ""
+    if any(shown_share(cell, floor).startswith("(") for cell in figures["cells"]):
+        said += (f" A share in brackets is above {100 * MOST_OF_CEILING:.0f} %, "
+                 f"[a mistake of the ceiling](../measuring.md#the-ceiling){more}.")
+    if any(cell["ns"] < 2 * floor for cell in figures["cells"]):
+        said += f" A time under twice that of an empty launch, {micros(floor)} µs, has no share."
+    return said
 
 
 def judged(cells):
@@ -142,10 +166,10 @@ def exceptions(cells):
             + " but for the cells at the end" * bool(faults_of(cells)) + ".")
 
 
-def cells_tables(cells):
+def cells_tables(cells, floor_ns=None):
     """A table an op and dtype, below its heading."""
     every = {"TFLOP/s": lambda cell: f"{cell['tflops']:.0f}" if "tflops" in cell else "-",
-             "of ceiling, %": lambda cell: percent(cell.get("share_of_ceiling")), "over gemm": over_product,
+             "of ceiling, %": lambda cell: shown_share(cell, floor_ns), "over gemm": over_product,
              "over bound": over_bound}
     parts = [exceptions(cells)]
     for op, dtype in dict.fromkeys((cell["op"], cell["dtype"]) for cell in cells):
@@ -204,6 +228,7 @@ def method(figures, more=""):
     if any("tflops" in cell and cell.get("share_of_ceiling") for cell in figures["cells"]):
         more += (" *of ceiling* is the time of the tuned `copy` that moves the same bytes by three reads a write, over "
                  "ours.")
+    more += about_shares(figures)
     return (f"Times are medians of rounds, in µs. A round times all of a row in turns, cold, on the same random "
             f"tensors ({versions}). The ratio is the fastest peer's time over ours: the median over rounds ± half its "
             "interval. Above 1 Tilewright is faster. A ratio in brackets has no verdict: a peer that should be there "
@@ -215,21 +240,23 @@ def cells_page(figures):
     """With a line an op where there are several."""
     cells = figures["cells"]
     ops = [groups_table(cells, ("op",))] if len({cell["op"] for cell in cells}) > 1 else []
-    return [summary(cells), *ops, method(figures), *cells_tables(cells)]
+    return [summary(cells), *ops, method(figures), *cells_tables(cells, figures.get("floor_ns"))]
 
 
 def ceilings_page(figures):
     """Of all cells, and of those that are large enough for the share to say how well the memory is used."""
-    shares = {least: [cell["share_of_ceiling"] for cell in figures["cells"]
-                      if cell["share_of_ceiling"] and round(cell["gb_per_s"] * cell["ns"]) >= least]
+    floor = figures.get("floor_ns")
+    known = [(share_of(cell, floor), round(cell["gb_per_s"] * cell["ns"])) for cell in figures["cells"]]
+    shares = {least: [share for share, moved in known if share and share <= MOST_OF_CEILING and moved >= least]
               for least in (0, LARGE_BYTES)}
     sentences = [f"{what}: half of {len(each)} cells have {percent(median(each))} % or more, the least "
                  f"{percent(min(each))} %; {sum(share < 0.95 for share in each)} are below 95 %."
                  for what, each in (("All", shares[0]), ("128 MiB and more", shares[LARGE_BYTES])) if each]
     rows = [[f"`{cell['op']}`", cell["shape"], ours(cell), f"{cell['gb_per_s'] / 1e3:.2f}",
-             percent(cell["share_of_ceiling"]), cell["implementation"]] for cell in figures["cells"]]
+             shown_share(cell, floor), cell["implementation"]] for cell in figures["cells"]]
     return [*sentences, "The share of the ceiling is the time of a copy of the same bytes, the faster of the tuned "
-            "`copy` and torch's, over ours, timed in turns, cold. Smaller ones are bound by the launch too.",
+            "`copy` and torch's, over ours, timed in turns, cold. Below 128 MiB the start of a kernel counts, too."
+            + about_shares(figures, ", and counts in no sentence above"),
             exceptions(figures["cells"]),
             table(["op, bf16", "shape", "Tilewright, µs", "TB/s", "of ceiling, %", "by"], rows),
             *faults_of(figures["cells"])]

@@ -83,6 +83,14 @@ def tuned_copies(cache, dtype, reads):
         return sorted(int(dims.split("=", 1)[1]) for (dims,) in rows)
 
 
+def launch_floor(cache):
+    """The time of an empty launch beside which the cache's copies were timed, the least of all; None where none was."""
+    with sqlite3.connect(f"file:{pathlib.Path(cache).resolve()}?mode=ro", uri=True) as database:
+        return database.execute(
+            "SELECT MIN(trials.floor_ns) FROM trials JOIN problems ON problems.id = trials.problem JOIN specs "
+            "ON specs.id = problems.spec WHERE specs.op = 'copy' AND mode = 'cold' AND floor_ns > 0").fetchone()[0]
+
+
 def nearest_copy(tuned, n, most_off=0.02):
     """The tuned n nearest to `n`, if it is within `most_off` of it; else None."""
     best = min(tuned, key=lambda other: abs(other - n), default=None)

@@ -256,6 +256,21 @@ class Pages(unittest.TestCase):
         self.assertIn("| gemm_dropout | 1 | 1.200 (1.200) |", text)
         self.assertNotIn("over bound", text)
 
+    def test_of_shares_have_brackets_where_the_ceiling_is_mistaken_and_none_where_a_launch_bounds_the_time(self):
+        cells = [CELL | {"implementation": "flat", "shape": shape, "ns": ns, "share_of_ceiling": share}
+                 for shape, ns, share in (("1x1", 900.0, 0.5), ("1x2", 1100.0, 1.03), ("1x3", 1100.0, 0.96))]
+        for floor, all_of_them in ((None, "half of 2 cells have 73.0 %"), (500.0, "half of 1 cells have 96.0 %")):
+            figures = {"versions": {}, "cells": cells} | ({"floor_ns": floor} if floor else {})
+            text = benchmark_pages.page("ceilings", result("ceilings") | {"figures": figures})
+            self.assertIn(f"All: {all_of_them}", text)
+            self.assertIn("| 1x2 | 1.1 | 4.00 | (103.0) |", text)
+            self.assertIn("and counts in no sentence above", " ".join(text.split()))
+            self.assertEqual("| 1x1 | 0.9 | 4.00 | - |" in text, bool(floor))
+            self.assertEqual("an empty launch, 0.5 µs, has no share" in " ".join(text.split()), bool(floor))
+        text = benchmark_pages.page("gradients", result("rows") | {"part": "gradients", "figures": figures})
+        self.assertIn("| (103.0) |", text)
+        self.assertNotIn("no sentence above", text)
+
     def test_of_norms_after_products_have_the_bound_in_place_of_the_product(self):
         cell = {**CELL, "op": "gemm_add_rmsnorm", "tflops": 700.0, "over_product": 1.09, "product_fit": "exact",
                 "over_bound": 1.043}
@@ -443,6 +458,14 @@ class Measuring(unittest.TestCase):
                     benchmark.PARTS[part](bench)
             self.assertGreaterEqual(sum("sweep" in words for words in calls), 4)
             self.assertEqual(pathlib.Path(named).read_bytes(), before)
+
+    def test_of_shares_are_with_the_time_of_an_empty_launch(self):
+        with mock.patch.object(benchmark, "tune_copies"), mock.patch.object(benchmark, "compare", lambda *_: {"a": 1}), \
+                tempfile.TemporaryDirectory() as folder:
+            for part in ("ceilings", "gradients"):
+                for floor, more in ((510.0, {"floor_ns": 510.0}), (None, {})):
+                    with mock.patch.object(benchmark.library, "launch_floor", lambda _, floor=floor: floor):
+                        self.assertEqual(benchmark.PARTS[part](self.bench(folder, lambda *_: "")[0]), {"a": 1} | more)
 
     def test_of_a_bundle_are_served_from_what_it_installs(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -57,6 +57,9 @@ class Library(unittest.TestCase):
         self.assertIsNone(library.nearest_copy([1000, 2000], 1500))
         self.assertIsNone(library.nearest_copy([], 1500))
 
+    def test_finds_the_least_time_of_an_empty_launch_beside_copies(self):
+        self.assertGreater(library.launch_floor(self.cache), 0)
+
 
 class Found(unittest.TestCase):
     def test_is_none_with_a_sanitizer(self):
