@@ -460,8 +460,8 @@ class Measuring(unittest.TestCase):
             self.assertEqual(pathlib.Path(named).read_bytes(), before)
 
     def test_of_shares_are_with_the_time_of_an_empty_launch(self):
-        with mock.patch.object(benchmark, "tune_copies"), mock.patch.object(benchmark, "compare", lambda *_: {"a": 1}), \
-                tempfile.TemporaryDirectory() as folder:
+        with mock.patch.object(benchmark, "tune_copies"), tempfile.TemporaryDirectory() as folder, \
+                mock.patch.object(benchmark, "compare", lambda *_: {"a": 1}):
             for part in ("ceilings", "gradients"):
                 for floor, more in ((510.0, {"floor_ns": 510.0}), (None, {})):
                     with mock.patch.object(benchmark.library, "launch_floor", lambda _, floor=floor: floor):
