@@ -256,6 +256,10 @@ class Pages(unittest.TestCase):
         self.assertIn("| gemm_dropout | 1 | 1.200 (1.200) |", text)
         self.assertNotIn("over bound", text)
 
+    def test_of_decoding_say_that_triton_has_no_arm(self):
+        text = benchmark_pages.page("decode", result("decode"))
+        self.assertIn("Triton has no arm here.", " ".join(text.split()))
+
     def test_of_shares_have_brackets_where_the_ceiling_is_mistaken_and_none_where_a_launch_bounds_the_time(self):
         cells = [CELL | {"implementation": "flat", "shape": shape, "ns": ns, "share_of_ceiling": share}
                  for shape, ns, share in (("1x1", 900.0, 0.5), ("1x2", 1100.0, 1.03), ("1x3", 1100.0, 0.96))]
