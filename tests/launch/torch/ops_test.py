@@ -3,6 +3,7 @@
 the recording driver with tensors of the CPU that are taken for a GPU's."""
 import concurrent.futures
 import copy
+import io
 import pathlib
 import sys
 import unittest
@@ -573,6 +574,16 @@ class Swap(unittest.TestCase):
             self.assertTrue(torch.equal(model[name](x), before[name](x)))
         self.assertIsInstance(model["linear"], torch.nn.Linear)
         self.assertTrue(torch.equal(copy.deepcopy(model)["mlp"](x), before["mlp"](x)))
+
+    def test_is_of_models_that_are_saved_and_loaded(self):
+        model, file = self.model(), io.BytesIO()
+        tw.swap(model)
+        torch.save(model, file)
+        file.seek(0)
+        loaded, x = torch.load(file, weights_only=False), torch.randn(2, 64).bfloat16()
+        for name in ("llama", "rms", "layer", "softmax", "linear", "mlp"):
+            self.assertIs(type(loaded[name]), type(model[name]))
+            self.assertTrue(torch.equal(loaded[name](x), model[name](x)))
 
     def test_takes_the_eps_that_torch_takes_where_a_layer_has_none(self):
         for dtype in (BF16, torch.float16, F32):

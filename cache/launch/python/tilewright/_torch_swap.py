@@ -39,6 +39,11 @@ class _Layer:
     own: Any  # the forward that was there
     eps_name: Any  # where that of an RMSNorm is
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Classes made here have no place where pickle finds them: what they are made of has."""
+        _, _, *state = super().__reduce_ex__(protocol)
+        return (_made_again, (*type(self).__bases__, self.eps_name), *state)
+
 
 def _is_served(op: Form, x: Any, weight: Any) -> bool:
     if not x.is_cuda or x.dim() < 2 or x.dtype not in op.dtypes:
@@ -178,6 +183,11 @@ _KINDS = (
 def _class_of(ours: type, theirs: type, eps: str | None) -> type:
     return type(f"Tilewright{theirs.__name__}", (ours, theirs),
                 {"own": theirs.forward, "eps_name": eps, "__module__": __name__})
+
+
+def _made_again(ours: type, theirs: type, eps: str | None) -> Any:
+    made = _class_of(ours, theirs, eps)
+    return made.__new__(made)
 
 
 def swap(model: torch.nn.Module, ops: Iterable[str] = ("rmsnorm", "layernorm", "softmax", "swiglu", "gemm"), *,
