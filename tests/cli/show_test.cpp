@@ -190,6 +190,22 @@ TEST_F(ShowVerb, takes_dims_that_are_left_out_from_the_grid) {
   EXPECT_TRUE(contains(outcome.out, "{rows=7,cols=33}")) << outcome.out;
 }
 
+TEST_F(ShowVerb, takes_dims_that_are_left_out_from_a_grid_whose_domain_excludes_one) {
+  const std::string config = "pairs{num_warps=8}";
+  const auto show = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "show");
+    words.insert(words.end(), {"--config", config, "--arch", "cpu", "--source"});
+    return run(words);
+  };
+  const Outcome whole = show({"rope"});
+  EXPECT_EQ(whole.code, 0) << whole.err;
+  const Outcome some = show({"rope", "d=96"});
+  EXPECT_EQ(some.code, 0) << some.err;
+  const Outcome none = show({"rope", "d=7"});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_TRUE(contains(none.err, "`d % 2 == 0` is false")) << none.err;
+}
+
 TEST_F(ShowVerb, advises_a_shape_that_does_when_it_is_typed) {
   const std::string config = "rowwise{width=32}";
   const Outcome refused = run_on_ops({"show", "picky", "rows=2", "cols=77", "--config", config, "--arch", "cpu"});

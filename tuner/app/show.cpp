@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <variant>
 
 #include "cache/base/error.hpp"
-#include "cache/base/holds.hpp"
 #include "cache/base/units.hpp"
 #include "tuner/app/commands.hpp"
 #include "tuner/app/lookup.hpp"
@@ -36,25 +36,29 @@ struct Legal {
   LaunchPlan plan;
 };
 
-/// The problem asked for; if dims are missing, the shapes of the definition's grid with the given dims.
+/// The problem asked for; if dims are missing, the shapes of the definition's grid with the given dims that are inside
+/// the domain. Throws UsageError if there are none.
 std::vector<Problem> problems_of(const OpDefinition& definition, const ProblemWords& words, const DeviceFacts& device) {
   const OpInterface& interface = definition.interface;
-  ProblemWords whole = words;
   std::vector<std::string> left_out;
   for (const std::string& dim : interface.dims) {
     const auto names_it = [&](const auto& pair) { return pair.first == dim; };
-    if (std::any_of(words.named.begin(), words.named.end(), names_it)) continue;
-    left_out.push_back(dim);
-    whole.named.emplace_back(dim, "1");
+    if (std::ranges::none_of(words.named, names_it)) left_out.push_back(dim);
   }
-  const Problem asked = to_problem(whole, interface);
-  if (left_out.empty()) return {asked};
-  std::vector<Problem> problems = default_shapes(definition, asked.spec, device.is_cpu());
-  for (Problem& problem : problems) {
-    for (auto& [dim, value] : problem.dims) {
-      if (!holds(left_out, dim)) value = asked.dim(dim);
+  if (left_out.empty()) return {to_problem(words, interface)};
+  std::vector<Problem> problems;
+  // Of a mistake in the words, each shape tells the same.
+  std::optional<UsageError> refused;
+  for (const Problem& shape : default_shapes(definition, to_spec(words, interface), device.is_cpu())) {
+    ProblemWords whole = words;
+    for (const std::string& dim : left_out) whole.named.emplace_back(dim, std::to_string(shape.dim(dim)));
+    try {
+      problems.push_back(to_problem(whole, interface));
+    } catch (const UsageError& error) {
+      if (!refused) refused = error;
     }
   }
+  if (problems.empty()) throw UsageError(*refused);
   return problems;
 }
 
