@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cache/store/store.hpp"
 #include "tests/cli/program.hpp"
 
 namespace tilewright::testing {
@@ -74,6 +75,43 @@ TEST_F(VerifyVerb, checks_the_winners_of_a_cache_and_leaves_it_as_it_is) {
   }
   EXPECT_EQ(rows({"cols=33", "dtype=f32"}), found) << "values choose among the winners";
   EXPECT_EQ(std::filesystem::last_write_time(cache()), before);
+}
+
+TEST_F(VerifyVerb, goes_on_behind_a_problem_that_a_config_cannot_serve_or_that_finds_no_memory) {
+  const Outcome swept = run_on_ops({"sweep", "picky", "rows=2", "cols=32,33", "--device", "cpu", "--max-configs", "1",
+                                    "--budget-ms", "10", "--no-ceilings"});
+  ASSERT_EQ(swept.code, 0) << swept.err;
+  {
+    Store store(cache());
+    const WinnerRow row = store.list_winners({.op = "picky", .mode = {}, .role = WinnerRole::best}).at(0);
+    const ProblemKey key{parse_problem("picky{rows=1000000,cols=1000000}", *store.interface_of("picky")),
+                         row.interface_hash, "cpu"};
+    Winner winner = row.winner;
+    winner.trial.id = store.put_trial(key, row.implementation_hash, winner.trial);
+    store.put_winners(key, MeasureMode::cold, {winner});
+  }
+  const std::vector<std::string> words{"verify", "picky", "--device", "cpu"};
+  std::map<std::string, std::string> statuses, reasons;
+  const auto verify_rows = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> typed = words;
+    typed.insert(typed.end(), more.begin(), more.end());
+    statuses.clear();
+    const auto json = json_of(typed, 1);
+    for (const auto& row : json["rows"]) {
+      statuses[row["shape_key"]] = row["status"];
+      reasons[row["shape_key"]] = row["reason"].is_string() ? row["reason"] : "";
+    }
+  };
+  const std::string even = "picky[dtype=f32]{rows=2,cols=32}";
+  const std::string odd = "picky[dtype=f32]{rows=2,cols=33}";
+  const std::string large = "picky[dtype=f32]{rows=1000000,cols=1000000}";
+  using Statuses = std::map<std::string, std::string>;
+  verify_rows({});
+  EXPECT_EQ(statuses, (Statuses{{even, "ok"}, {odd, "ok"}, {large, "exceeds_limits"}}));
+  EXPECT_TRUE(contains(reasons[large], "failed")) << reasons[large];
+  verify_rows({"rows=2", "--config", "even{width=32}"});
+  EXPECT_EQ(statuses, (Statuses{{even, "ok"}, {odd, "exceeds_limits"}}));
+  EXPECT_TRUE(contains(reasons[odd], "cols % (2) == 0")) << reasons[odd];
 }
 
 TEST_F(VerifyVerb, says_what_is_missing_or_wrong) {

@@ -16,12 +16,12 @@ std::vector<CheckedOutput> check_config(DeviceSession& session, const OpDefiniti
   const auto line = [&](std::optional<OutputErrors> errors, TrialStatus status, std::string reason) {
     return CheckedOutput{problem.key(), candidate.config.text(), std::move(errors), status, std::move(reason)};
   };
-  const auto ready = session.ready(definition, problem, candidate);
-  if (!ready) return {};
-  if (!ready->build.ok) return {line(std::nullopt, TrialStatus::compile_failed, first_error(ready->build.log))};
-  ConfigRunner* const runner = session.set_up(definition, problem, MeasureMode::cold);
-  if (runner == nullptr) return {};
   try {
+    const auto ready = session.ready(definition, problem, candidate);
+    if (!ready) return {};
+    if (!ready->build.ok) return {line(std::nullopt, TrialStatus::compile_failed, first_error(ready->build.log))};
+    ConfigRunner* const runner = session.set_up(definition, problem, MeasureMode::cold);
+    if (runner == nullptr) return {};
     Verdict verdict = runner->verify(ready->view());
     if (listener.cancelled()) return {};
     if (verdict.right) {
@@ -33,6 +33,9 @@ std::vector<CheckedOutput> check_config(DeviceSession& session, const OpDefiniti
     std::vector<CheckedOutput> lines;
     for (const OutputErrors& errors : verdict.outputs) lines.push_back(line(errors, status, verdict.reason));
     return lines;
+  } catch (const DeviceLost&) {
+    // Nothing else can be checked, either.
+    throw;
   } catch (const UsageError& error) {
     return {line(std::nullopt, TrialStatus::exceeds_limits, error.what())};
   } catch (const DeviceError& error) {

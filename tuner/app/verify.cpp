@@ -97,9 +97,19 @@ std::optional<VerifyResult> verify(const VerifyRequest& request, Listener& liste
 
   std::vector<CheckedOutput> lines;
   std::size_t configs = 0;
+  std::optional<UsageError> refused;
   for (const ChosenProblem& chosen : problems) {
-    const std::vector<Candidate> candidates = configs_of(request, chosen, device);
-    for (const Candidate& candidate : candidates) session->request(*chosen.definition, chosen.problem, candidate);
+    std::vector<Candidate> candidates = configs_of(request, chosen, device);
+    std::erase_if(candidates, [&](const Candidate& candidate) {
+      try {
+        session->request(*chosen.definition, chosen.problem, candidate);
+        return false;
+      } catch (const UsageError& error) {
+        lines.push_back({chosen.problem.key(), candidate.config.text(), {}, TrialStatus::exceeds_limits, error.what()});
+        refused = error;
+        return true;
+      }
+    });
     for (const Candidate& candidate : candidates) {
       std::vector<CheckedOutput> more = check_config(*session, *chosen.definition, chosen.problem, candidate, listener);
       if (more.empty()) break;
@@ -108,6 +118,8 @@ std::optional<VerifyResult> verify(const VerifyRequest& request, Listener& liste
     }
     if (listener.cancelled()) break;
   }
+  // What can serve none of the problems is a mistake of the command line.
+  if (configs == 0 && refused && !listener.cancelled()) throw UsageError(*refused);
   VerifyResult result{table_of(lines), 0, listener.cancelled()};
   Table& table = result.table;
   table.title =
