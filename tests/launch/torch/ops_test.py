@@ -153,6 +153,15 @@ class Gradients(unittest.TestCase):
             for each in inputs:
                 self.assertEqual((each.grad.shape, each.grad.dtype), (each.shape, BF16))
 
+    def test_let_outputs_that_they_do_not_need_be_written_to(self):
+        x, w, up = meta(2, 64, gradient=True), meta(64, gradient=True), meta(64, 64, gradient=True)
+        for call in (lambda: tw.rmsnorm(x, w, 1e-6), lambda: tw.gemm(x, up), lambda: tw.swiglu(x, x),
+                     lambda: tw.add(x, x), lambda: tw.add_rmsnorm(x, x, w, 1e-6), lambda: tw.gemm_gated(x, up, up),
+                     lambda: tw.gemm_add_rmsnorm(x, up, x, w, 1e-6)[1], lambda: tw.mlp(x, up, up)):
+            call().mul_(2).sum().backward()
+        with self.assertRaisesRegex(RuntimeError, "modified by an inplace operation"):
+            tw.softmax(x).mul_(2).sum().backward()
+
     def test_none_is_of_the_logarithm_of_a_sum(self):
         loss, lse = tw.cross_entropy(meta(2, 64, gradient=True), meta(2, dtype=I64), 0.0, -100)
         self.assertEqual((loss.requires_grad, lse.requires_grad), (True, False))

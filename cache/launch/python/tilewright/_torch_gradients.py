@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -33,6 +33,14 @@ class Rule:
     given: Values = dataclasses.field(default_factory=dict)
     by: Callable[[Mapping[str, str], Values, set[str]], dict[str, Any]] | None = None
     keeps: frozenset[str] = frozenset()
+
+
+class Known(NamedTuple):
+    """Of an output that no gradient needs, what zeros in its place are made by."""
+
+    shape: Any
+    dtype: torch.dtype
+    device: torch.device
 
 
 def rule_of(name: str, forms: Forms) -> Rule | None:
@@ -66,6 +74,8 @@ def backward_of(form: Form, rule: Rule | None, forms: Forms) -> Any:
     # Of lse there is no gradient.
     taken = rule and not rule.by and {rule.takes.get(parameter.name, parameter.name)
                       for backward in forms[rule.op].values() for parameter in backward.parameters}
+    # Others are let go, and may be written to.
+    kept = kept_by(form, rule, forms) if rule else set()
 
     def setup(ctx: Any, inputs: Any, output: Any) -> None:
         outputs = output if isinstance(output, (tuple, list)) else (output,)
@@ -73,7 +83,9 @@ def backward_of(form: Form, rule: Rule | None, forms: Forms) -> Any:
         ctx.set_materialize_grads(False)
         ctx.others = [None if isinstance(arg, torch.Tensor) else arg for arg in inputs]
         ctx.is_tensor = [isinstance(arg, torch.Tensor) for arg in inputs]
-        ctx.save_for_backward(*tensors, *outputs)
+        ctx.outputs = [None if arg["name"] in kept else Known(output.shape, output.dtype, output.device)
+                       for arg, output in zip(form.outputs, outputs)]
+        ctx.save_for_backward(*tensors, *(output for known, output in zip(ctx.outputs, outputs) if known is None))
         if taken:
             ctx.mark_non_differentiable(*(output for arg, output in zip(form.outputs, outputs)
                                           if f"d{arg['name']}" not in taken))
@@ -83,8 +95,8 @@ def backward_of(form: Form, rule: Rule | None, forms: Forms) -> Any:
         inputs = [next(saved) if is_tensor else other for is_tensor, other in zip(ctx.is_tensor, ctx.others)]
         attributes = form.attributes_of(inputs)
         values = {parameter.name: value for parameter, value in zip(form.parameters, inputs)}
-        for arg, output, grad in zip(form.outputs, saved, grads):
-            values[arg["name"]] = output
+        for arg, known, grad in zip(form.outputs, ctx.outputs, grads):
+            values[arg["name"]] = next(saved) if known is None else known
             values[f"d{arg['name']}"] = grad
         # Shorter where torch leaves out defaults.
         wanted = {parameter.name for parameter, needed in zip(form.parameters, ctx.needs_input_grad) if needed}
@@ -138,8 +150,8 @@ def _by_rule(form: Form, rule: Rule, forms: Forms, attributes: dict[str, str], v
 
 def _gradient(values: Values, output: str) -> Any:
     """The gradient by an output: zeros where the caller did not use that."""
-    found = values[f"d{output}"]
-    return torch.zeros_like(values[output]) if found is None else found
+    found, of = values[f"d{output}"], values[output]
+    return torch.zeros(of.shape, dtype=of.dtype, device=of.device) if found is None else found
 
 
 def _before(act: str, x: Callable[[], Any], dy: Any) -> Any:
@@ -316,8 +328,8 @@ RULES = {
     "gemm": Rule(by=_of_gemm),
     "gemm_dropout": Rule(by=_of_gemm_dropout),
     "gemm_gated": Rule(by=_of_gemm_gated, keeps=frozenset({"gate", "up"})),
-    "gemm_add_rmsnorm": Rule(by=_of_norm("rmsnorm_bwd", "weight")),
-    "gemm_add_layernorm": Rule(by=_of_norm("layernorm_bwd", "weight", "norm_bias")),
+    "gemm_add_rmsnorm": Rule(by=_of_norm("rmsnorm_bwd", "weight"), keeps=frozenset({"s"})),
+    "gemm_add_layernorm": Rule(by=_of_norm("layernorm_bwd", "weight", "norm_bias"), keeps=frozenset({"s"})),
     "mlp": Rule(by=_of_mlp),
 }
 
