@@ -153,6 +153,22 @@ class Gradients(unittest.TestCase):
             for each in inputs:
                 self.assertEqual((each.grad.shape, each.grad.dtype), (each.shape, BF16))
 
+    def test_have_the_batches_of_what_they_are_of(self):
+        x, rows, w, up = (2, 3, 64), (6, 64), (64,), (64, 64)
+        angles, position = meta(9, 32, dtype=F32), meta(6, dtype=I32)
+        for call, *shapes in (
+                (tw.add, x, rows), (tw.mul, rows, x), (tw.swiglu, x, rows),
+                (lambda x, r, w: tw.add_rmsnorm(x, r, w, 1e-6), x, rows, w),
+                (lambda x, r, w: tw.add_rmsnorm_silu(x, r, w, 1e-6), rows, x, w),
+                (lambda a, b, r: tw.gemm(a, b, residual=r), x, up, rows),
+                (lambda a, b, r, w: tw.gemm_add_rmsnorm(a, b, r, w, 1e-6)[1], rows, up, x, w),
+                (lambda a, b, r: tw.gemm_dropout(a, b, 0.5, 1, 2, residual=r), x, up, rows),
+                (lambda q, k: tw.rope(q, k, angles, angles, position)[1], (2, 3, 2, 64), (6, 2, 64))):
+            inputs = [meta(*shape, gradient=True) for shape in shapes]
+            call(*inputs).sum().backward()
+            for each in inputs:
+                self.assertEqual(each.grad.shape, each.shape)
+
     def test_let_outputs_that_they_do_not_need_be_written_to(self):
         x, w, up = meta(2, 64, gradient=True), meta(64, gradient=True), meta(64, 64, gradient=True)
         for call in (lambda: tw.rmsnorm(x, w, 1e-6), lambda: tw.gemm(x, up), lambda: tw.swiglu(x, x),
@@ -228,11 +244,12 @@ class GradientsComputed(unittest.TestCase):
 
 
     def test_of_two_leaves_share_no_memory(self):
-        a, b = (torch.randn(3, 5, requires_grad=True) for _ in range(2))
-        torch.square(tw.add(a, b)).sum().backward()
-        kept = b.grad.clone()
-        a.grad.mul_(0.5)
-        self.assertTrue(torch.equal(b.grad, kept))
+        for shape in ((3, 5), (1, 3, 5)):
+            a, b = (torch.randn(each, requires_grad=True) for each in ((3, 5), shape))
+            torch.square(tw.add(a, b)).sum().backward()
+            kept = b.grad.clone()
+            a.grad.mul_(0.5)
+            self.assertTrue(torch.equal(b.grad, kept))
 
 
 class GradientsComputedByTorchsProducts(GradientsComputed):

@@ -108,10 +108,18 @@ def backward_of(form: Form, rule: Rule | None, forms: Forms) -> Any:
         missing = [parameter for parameter in wanted if parameter not in found]
         if missing:
             raise UsageError(f"{form.name} has no gradient by {', '.join(missing)}; detach it")
-        return tuple(found[parameter.name].to(values[parameter.name].dtype) if parameter.name in wanted else None
+        return tuple(_as(values[parameter.name], found[parameter.name]) if parameter.name in wanted else None
                      for parameter in form.parameters)
 
     return backward, setup
+
+
+def _as(x: Any, gradient: Any) -> Any:
+    """Of the dtype and shape of x, whose rows may be in other batches than those of other arguments."""
+    if gradient.shape != x.shape:
+        # Views of one buffer would be gradients of leaves that share it; one tensor twice torch copies.
+        gradient = gradient.reshape(x.shape).clone()
+    return gradient.to(x.dtype)
 
 
 def _check(form: Form, rule: Rule | None, forms: Forms) -> None:
@@ -161,15 +169,13 @@ def _before(act: str, x: Callable[[], Any], dy: Any) -> Any:
 
 def _of_add(attributes: Mapping[str, str], values: Values, wanted: set[str]) -> dict[str, Any]:
     dy = _before(attributes["act"], lambda: OPS.add(values["a"], values["b"]), values["dy"])
-    # Views of one buffer would be gradients of leaves that share it; one tensor twice torch copies.
-    shapes = {name: values[name].shape for name in wanted}
-    return {name: dy if shape == dy.shape else dy.reshape(shape).clone() for name, shape in shapes.items()}
+    return {name: dy for name in wanted}
 
 
 def _of_mul(attributes: Mapping[str, str], values: Values, wanted: set[str]) -> dict[str, Any]:
     a, b = values["a"], values["b"]
     dy = _before(attributes["act"], lambda: OPS.mul(a, b), values["dy"])
-    return {name: OPS.mul(dy, b if name == "a" else a).reshape(values[name].shape) for name in wanted}
+    return {name: OPS.mul(dy, b if name == "a" else a) for name in wanted}
 
 
 def _of_add_rmsnorm_silu(attributes: Mapping[str, str], values: Values, wanted: set[str]) -> dict[str, Any]:
