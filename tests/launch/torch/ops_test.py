@@ -418,6 +418,24 @@ class Launches(unittest.TestCase):
         self.assertNotIn(x.data_ptr(), handed[3])
         self.assertEqual((handed[2], y.shape, y.is_contiguous()), ((4, 1024), (4, 1024), True))
 
+    def test_slices_are_copied_where_no_kernel_reads_them_and_out_is_dense(self):
+        x, wide = torch.ones(4, 2048, dtype=BF16)[:, :1024], torch.ones(4, 4096, dtype=BF16)
+        for out, pitch in ((None, "dense"), (wide[:2].view(8, 1024)[:4], "dense"), (wide[:, 1024:2048], "strided")):
+            with self.subTest(pitch=pitch), mock.patch.object(Op, "match", return_value=False):
+                form = tw._forms["softmax"][()]
+                form._plans.clear()
+                self.addCleanup(form._plans.clear)
+                (handed,), y = self.launched(tw.softmax, x, out=out)
+                self.assertEqual((handed[0], handed[3][1]), (f"softmax[dtype=bf16,pitch={pitch}]", y.data_ptr()))
+
+    def test_an_op_that_this_module_has_used_is_called_by_itself_too(self):
+        x, y = torch.ones(4, 1024, dtype=BF16), torch.empty(4, 1024, dtype=BF16)
+        self.launched(tw.softmax, x)
+        op = tilewright.op("softmax", dtype="bf16", pitch="dense")
+        for _ in range(2):
+            (handed,), _ = self.launched(op, x, y)
+            self.assertEqual(handed[3], [x.data_ptr(), y.data_ptr()])
+
     def test_without_elements_nothing_is_launched(self):
         launches, y = self.launched(tw.softmax, torch.ones(0, 64, dtype=BF16))
         self.assertEqual((launches, y.shape), ([], (0, 64)))

@@ -206,7 +206,7 @@ class Op:
     def _use_torch(self, torch: _streams.Torch, given: Sequence[Any], prepared: Prepared,
                    dims: Sequence[int] | None) -> None:
         """From now on calls with torch's tensors alone go the short way."""
-        if self._torch is None:
+        if self._layouts_of is None:  # of those of tilewright.torch, `_torch` is there already
             has_pitches = any(arg.places for arg in self._plan.tensors)
             self._layouts_of = torch.strides if has_pitches else torch.is_contiguous
             self._torch = torch

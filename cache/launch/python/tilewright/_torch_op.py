@@ -372,7 +372,8 @@ class Plan:
         layouts, self._copied = self._layouts(form, call, outs, strided=bool(pitches))
         if pitches and any(layout.strides is not None for layout in layouts):
             strided = self._op(form, call, {"pitch": "strided"})
-            if outs or strided.match(*(call.names[dim] for dim in form.definition["dims"])):
+            must = any(layout.strides is not None for layout in layouts[len(call.tensors):])  # what is written lies so
+            if must or strided.match(*(call.names[dim] for dim in form.definition["dims"])):
                 pitches = {"pitch": "strided"}
             else:
                 layouts, self._copied = self._layouts(form, call, outs, strided=False)
