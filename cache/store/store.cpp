@@ -40,12 +40,13 @@ void Store::put_interface(const OpInterface& interface) {
     Query newest = database.query("SELECT hash, sequence FROM interfaces WHERE op = ? ORDER BY sequence DESC LIMIT 1",
                                   interface.op);
     const bool any = newest.next();
-    if (any && newest.text(0) == hash) return;
+    // One that only came with a pack has a number below 0, which gives way to that of another pack.
+    if (any && newest.text(0) == hash && newest.integer(1) > 0) return;
     // An interface that comes back (a reverted definition) is the newest again.
     database.run(
         "INSERT INTO interfaces (hash, op, definition, sequence) VALUES (?, ?, ?, ?) "
         "ON CONFLICT (hash) DO UPDATE SET sequence = excluded.sequence WHERE intact",
-        hash, interface.op, encode_interface(interface), any ? newest.integer(1) + 1 : 1);
+        hash, interface.op, encode_interface(interface), any ? std::max<std::int64_t>(newest.integer(1), 0) + 1 : 1);
   });
 }
 
@@ -259,7 +260,7 @@ std::uint64_t Store::winners_state() const {
     add(database.query("SELECT ifnull(max(id), 0) FROM spares"));
     add(database.query("SELECT binary FROM loss_models ORDER BY id"));
     add(database.query("SELECT id FROM pins UNION ALL SELECT since FROM pins"));
-    // Ids of winners are not used again (put_winners), except by winners that come with a pack.
+    // Ids of winners are not used again.
     add(database.query("SELECT ifnull(max(id), 0) FROM winners UNION ALL SELECT count(*) FROM winners"));
     add(database.query("SELECT ifnull(max(id), 0) FROM packs"));
     return XXH3_64bits(state.data(), state.size() * sizeof(std::uint64_t));

@@ -263,16 +263,19 @@ JOIN problem_map p ON p.theirs = w.problem JOIN device_map d ON d.theirs = w.dev
 JOIN trial_map x ON x.theirs = w.trial WHERE true
 ON CONFLICT DO NOTHING;
 
+-- No id is used again: winners_state() tells by the last one that winners have changed.
+CREATE TEMP TABLE last_winner AS SELECT coalesce(max(id), 0) AS id FROM main.winners;
 DELETE FROM main.winners WHERE (problem, device, mode) IN (SELECT problem, device, mode FROM taken);
-INSERT INTO main.winners (problem, device, mode, role, position, spec, trial, measured_at, pack, runner_up,
+INSERT INTO main.winners (id, problem, device, mode, role, position, spec, trial, measured_at, pack, runner_up,
   runner_up_ratio, base_ns, configs_considered, configs_failed, strategy, choice, rules)
-SELECT p.ours, d.ours, w.mode, w.role, w.position, s.ours, x.ours, w.measured_at,
+SELECT (SELECT id FROM last_winner) + row_number() OVER (ORDER BY p.ours, d.ours, w.mode, w.role, w.position),
+  p.ours, d.ours, w.mode, w.role, w.position, s.ours, x.ours, w.measured_at,
   (SELECT id FROM this_pack), w.runner_up, w.runner_up_ratio, w.base_ns, w.configs_considered, w.configs_failed,
   w.strategy, w.choice, r.ours
 FROM pack.winners w JOIN problem_map p ON p.theirs = w.problem JOIN device_map d ON d.theirs = w.device
 JOIN spec_map s ON s.theirs = w.spec JOIN trial_map x ON x.theirs = w.trial LEFT JOIN rule_map r ON r.theirs = w.rules
 JOIN taken t ON t.problem = p.ours AND t.device = d.ours AND t.mode = w.mode
-ORDER BY 1, 2, 3, 4, 5;
+ORDER BY 1;
 DELETE FROM main.past_winners WHERE id IN (
   SELECT h.id FROM problem_map p CROSS JOIN main.winners w ON w.problem = p.ours
   JOIN main.past_winners h ON h.problem = w.problem AND h.device = w.device AND h.mode = w.mode AND h.role = w.role

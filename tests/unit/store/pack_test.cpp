@@ -116,6 +116,37 @@ TEST_F(Packs, folded_again_change_nothing) {
   EXPECT_EQ(to.counts().winners, counts.winners);
 }
 
+TEST_F(Packs, that_take_back_their_place_are_noticed) {
+  const fs::path pack = swept("a", 0.01, 4, 50).front();
+  Store to(folder_ / "to.db");
+  fold_pack(to, pack);
+  put_best(to, key_, evidence(to, onchip_config(8), 0.5));
+  const std::uint64_t before = to.winners_state();
+  EXPECT_EQ(fold_pack(to, pack).front().replaced, 1U);
+  EXPECT_NE(to.winners_state(), before);
+}
+
+TEST_F(Packs, leave_the_interface_in_use_that_was_swept_here) {
+  OpInterface other = softmax_interface();
+  other.args[0].align = 32;
+  fs::path newer;
+  {
+    Store from(folder_ / "other.db");
+    from.put_interface(other);
+    from.put_implementation(other.hash(), onchip());
+    from.put_device(h200());
+    Trial best = evidence(from, onchip_config(4));
+    best.measured_at = 90;
+    put_best(from, {key_.problem, other.hash(), key_.device_fingerprint}, best);
+    newer = write(from, "other").front();
+  }
+  Store to(folder_ / "to.db");
+  fold_pack(to, swept("a", 0.01, 4, 50).front());
+  to.put_interface(softmax_interface());
+  fold_pack(to, newer);
+  EXPECT_EQ(to.interface_of("softmax"), softmax_interface());
+}
+
 TEST_F(Packs, give_the_same_content_in_every_order) {
   // Winners that differ in evidence, that tie, and that two packs share; models, and devices' ceilings.
   const std::vector<fs::path> a = swept("a", 0.01, 4, 50), b = swept("b", 0.02, 8, 60), c = swept("c", 0.01, 2, 50),
