@@ -204,6 +204,7 @@ void read_table(SQLite::Database& database, const std::string& into, Reader& fro
   const std::string table = known(from, table_names(database, into));
   const std::size_t rows = from.number(), count = from.number();
   const std::vector<std::string> all = columns_of(database, table);
+  if (count == 0 || count > all.size()) throw BadRow(fmt::format("the table {} has {} columns", table, count));
   std::vector<std::string> names;
   std::vector<ColumnReader> columns;
   for (std::size_t i = 0; i < count; ++i) {

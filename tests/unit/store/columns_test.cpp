@@ -169,6 +169,10 @@ TEST_F(Columns, that_break_a_rule_are_not_folded_and_leave_the_cache_as_it_was) 
   for (std::size_t size = 30; size < whole.size(); size += 997) {
     EXPECT_THAT(fold(whole.substr(0, size)), HasSubstr("its rows are damaged")) << size;
   }
+  const std::string until_tables = whole.substr(0, std::string("tilewright columns 1\n").size() + 1);
+  for (const char columns : {'\0', '\x20'}) {
+    EXPECT_THAT(fold(until_tables + "\1\7devices\1" + columns), HasSubstr("its rows are damaged (the table devices"));
+  }
   OtherProgram(cache_).exec("DELETE FROM versions");
   write_columns(cache_, file_);
   EXPECT_THAT(fold(read_file(file_)), HasSubstr("refers to rows that do not exist"));
