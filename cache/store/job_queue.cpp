@@ -2,6 +2,7 @@
 #include "cache/store/job_queue.hpp"
 
 #include <SQLiteCpp/Exception.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -21,14 +22,24 @@ JobState decode_state(const std::string& text) {
   return static_cast<JobState>(found == kStates.end() ? 4 : found - kStates.begin());
 }
 
+// The queue goes on without its damaged rows: `intact` would throw at the first.
+constexpr const char* kWholeJob =
+    "j.checksum = row_hash('jobs', j.id, j.campaign, j.shape_key, j.device_fingerprint, j.mode, j.state, j.attempts, "
+    "j.epoch, j.worker, j.leased_until, j.sweep, j.reason)";
+constexpr const char* kWholeCampaign =
+    "c.checksum = row_hash('campaigns', c.id, c.name, c.definition, c.state, c.submitted_by, c.submitted_at, "
+    "c.ended_at, c.reason)";
+constexpr const char* kWholeMiss =
+    "m.checksum = row_hash('misses', m.id, m.shape_key, m.device_fingerprint, m.count, m.first_at, m.last_at)";
+
 constexpr const char* kJob = R"(
 SELECT id, campaign, shape_key, device_fingerprint, mode, state, attempts, epoch, reason FROM jobs
 WHERE intact AND campaign = ? ORDER BY id)";
 constexpr const char* kQueued = R"(
 SELECT j.id, j.campaign, j.shape_key, j.device_fingerprint, j.mode, j.state, j.attempts, j.epoch, j.reason
 FROM (SELECT id, iif(json_valid(definition), ifnull(json_extract(definition, '$.priority'), 0), 0) AS priority
-      FROM campaigns WHERE state IN ('queued', 'running') AND intact) c
-JOIN jobs j ON j.campaign = c.id WHERE j.state = 'queued' AND c.priority >= ? AND j.intact
+      FROM campaigns c WHERE state IN ('queued', 'running') AND {}) c
+JOIN jobs j ON j.campaign = c.id WHERE j.state = 'queued' AND c.priority >= ? AND {}
 ORDER BY c.priority DESC, j.campaign, j.attempts, j.id)";
 
 Job decode_job(const Query& row) {
@@ -43,11 +54,13 @@ Job decode_job(const Query& row) {
           row.text(8)};
 }
 
+// Of all, the whole ones; one that is asked for by its id says that it is damaged.
 constexpr const char* kCampaigns = R"(
 SELECT c.id, c.name, c.definition, c.state, c.submitted_by, c.submitted_at, c.ended_at, c.reason, count(j.id),
   ifnull(sum(j.state = 'done'), 0), ifnull(sum(j.state = 'failed'), 0),
   iif(json_valid(c.definition), json_extract(c.definition, '$.priority'), 0)
-FROM campaigns c LEFT JOIN jobs j ON j.campaign = c.id AND j.intact WHERE c.intact AND (?1 = 0 OR c.id = ?1)
+FROM campaigns c LEFT JOIN jobs j ON j.campaign = c.id AND {}
+WHERE CASE ?1 WHEN 0 THEN {} WHEN c.id THEN c.intact ELSE 0 END
 GROUP BY c.id ORDER BY c.id DESC LIMIT 1000)";
 
 StoredCampaign decode_campaign(const Query& row) {
@@ -82,6 +95,11 @@ struct JobQueue::Impl {
       transaction.commit();
       return result;
     });
+  }
+  /// All: 0.
+  [[nodiscard]] Query campaigns(std::int64_t id) {
+    static const std::string kSql = fmt::format(kCampaigns, kWholeJob, kWholeCampaign);
+    return database.query(kSql.c_str(), id);
   }
   [[nodiscard]] std::int64_t count(const char* sql) {
     Query row = database.query(sql);
@@ -182,7 +200,7 @@ bool JobQueue::cancel(std::int64_t campaign) {
 std::vector<StoredCampaign> JobQueue::campaigns() {
   return impl_->reading("list campaigns", [&] {
     std::vector<StoredCampaign> campaigns;
-    Query row = impl_->database.query(kCampaigns, 0);
+    Query row = impl_->campaigns(0);
     while (row.next()) campaigns.push_back(decode_campaign(row));
     return campaigns;
   });
@@ -191,7 +209,7 @@ std::vector<StoredCampaign> JobQueue::campaigns() {
 std::optional<StoredCampaign> JobQueue::campaign(std::int64_t id) {
   if (id <= 0) return std::nullopt;
   return impl_->reading("read a campaign", [&]() -> std::optional<StoredCampaign> {
-    Query row = impl_->database.query(kCampaigns, id);
+    Query row = impl_->campaigns(id);
     if (!row.next()) return std::nullopt;
     return decode_campaign(row);
   });
@@ -218,16 +236,20 @@ void JobQueue::recover() {
   impl_->writing("take up jobs", [&, &database = impl_->database] {
     // A miss that is still stored makes a new job.
     database.run("DELETE FROM jobs WHERE state IN ('queued', 'running') AND campaign IS NULL");
-    database.run("UPDATE jobs SET state = 'queued', epoch = epoch + 1 WHERE state = 'running'");
+    // An update would give a damaged row a checksum that is right.
+    static const std::string kRequeue = fmt::format(
+        "UPDATE jobs AS j SET state = 'queued', epoch = epoch + 1 WHERE state = 'running' AND {}", kWholeJob);
+    database.run(kRequeue.c_str());
     return true;
   });
 }
 
 std::optional<Job> JobQueue::take(std::span<const std::string> fingerprints, std::int64_t least) {
   return impl_->writing("take a job", [&, &database = impl_->database]() -> std::optional<Job> {
+    static const std::string kSql = fmt::format(kQueued, kWholeCampaign, kWholeJob);
     std::optional<Job> found;
     {
-      Query row = database.query(kQueued, least);
+      Query row = database.query(kSql.c_str(), least);
       while (!found && row.next()) {
         if (Job job = decode_job(row); holds(fingerprints, job.device_fingerprint)) found = std::move(job);
       }
@@ -245,11 +267,13 @@ std::optional<Job> JobQueue::take(std::span<const std::string> fingerprints, std
 
 std::vector<Miss> JobQueue::misses_to_tune(std::span<const std::string> fingerprints, std::size_t most) {
   return impl_->reading("list misses", [&] {
-    std::vector<Miss> misses;
-    Query row = impl_->database.query(
-        "SELECT m.shape_key, m.device_fingerprint, m.count, m.first_at, m.last_at FROM misses m WHERE m.intact AND NOT "
+    static const std::string kSql = fmt::format(
+        "SELECT m.shape_key, m.device_fingerprint, m.count, m.first_at, m.last_at FROM misses m WHERE {} AND NOT "
         "EXISTS (SELECT 1 FROM jobs j WHERE j.state = 'failed' AND j.campaign IS NULL AND j.shape_key = m.shape_key "
-        "AND j.device_fingerprint = m.device_fingerprint) ORDER BY m.count DESC, m.id");
+        "AND j.device_fingerprint = m.device_fingerprint) ORDER BY m.count DESC, m.id",
+        kWholeMiss);
+    std::vector<Miss> misses;
+    Query row = impl_->database.query(kSql.c_str());
     while (misses.size() < most && row.next()) {
       if (!holds(fingerprints, row.text(1))) continue;
       misses.push_back({row.text(0), row.text(1), row.integer(2), row.integer(3), row.integer(4)});
@@ -304,14 +328,18 @@ void JobQueue::finish(const Job& job, JobState state, std::string_view reason) {
     database.run("UPDATE jobs SET state = ?, reason = ? WHERE id = ? AND epoch = ?", name_of(state), reason, job.id,
                  job.epoch);
     if (!job.campaign) return true;
-    Query left = database.query(
-        "SELECT sum(state IN ('queued', 'running')), sum(state = 'done'), sum(state = 'failed') FROM jobs "
-        "WHERE campaign = ?",
-        job.campaign);
+    static const std::string kLeft = fmt::format(
+        "SELECT sum(state IN ('queued', 'running')), sum(state = 'done'), sum(state = 'failed') FROM jobs j "
+        "WHERE campaign = ? AND {}",
+        kWholeJob);
+    Query left = database.query(kLeft.c_str(), job.campaign);
     if (!left.next() || left.integer(0) > 0) return true;
     const char* const end = left.integer(2) == 0 ? "done" : left.integer(1) == 0 ? "failed" : "partly";
-    database.run("UPDATE campaigns SET state = ?, ended_at = ?, reason = ? WHERE id = ? AND state = 'running'", end,
-                 now_seconds(), left.integer(2) == 0 ? std::string_view() : reason, job.campaign);
+    database.run(
+        "UPDATE campaigns SET state = ?, ended_at = ?, reason = ifnull((SELECT reason FROM jobs "
+        "WHERE campaign = campaigns.id AND state = 'failed' ORDER BY id LIMIT 1), '') WHERE id = ? AND state = "
+        "'running'",
+        end, now_seconds(), job.campaign);
     return true;
   });
 }

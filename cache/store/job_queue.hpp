@@ -15,7 +15,8 @@
 #include "cache/store/sqlite/access.hpp"
 
 /// The queue of a service: misses that applications reported, and campaigns with their problems one by one. Its rows
-/// are in the cache and outlive the service: acknowledged work survives a kill. For one thread at a time.
+/// are in the cache and outlive the service: acknowledged work survives a kill. It goes on without damaged rows, which
+/// `cache gc --damaged` takes out. For one thread at a time.
 namespace tilewright {
 
 enum class JobState : std::uint8_t { queued, running, done, cancelled, failed };

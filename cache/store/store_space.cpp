@@ -192,8 +192,9 @@ class Collection {
   /// Takes damaged rows that sweeps make again. Definitions and decisions stay, since nothing here can make them.
   void take_damaged() {
     constexpr const char* kWhy = "damaged";
-    for (const char* const table : {"rounds", "winners", "past_winners", "spares", "loss_models", "pins", "ceilings",
-                                    "compute_rates", "misses", "trials", "builds", "binaries"}) {
+    for (const char* const table :
+         {"rounds", "winners", "past_winners", "spares", "loss_models", "pins", "ceilings", "compute_rates", "misses",
+          "jobs", "campaigns", "idempotency_keys", "trials", "builds", "binaries"}) {
       take(table, table, kWhy,
            fmt::format("SELECT {} FROM main.{} WHERE {}", std::string_view(table) == "rounds" ? "trial" : "id", table,
                        is_damaged(database_.handle(), table)));
@@ -219,6 +220,7 @@ class Collection {
     take("past_winners", "past winners", kRests,
          "SELECT id FROM past_winners WHERE trial NOT IN (SELECT id FROM trials)");
     take("rounds", "rounds", kRests, "SELECT trial FROM rounds WHERE trial NOT IN (SELECT id FROM trials)");
+    take("jobs", "jobs", kRests, "SELECT id FROM jobs WHERE campaign NOT IN (SELECT id FROM campaigns)");
   }
 
   /// Keeps the implementations in use (those of the sources and of the newest trials), those that nobody has tried yet,

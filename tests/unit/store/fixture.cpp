@@ -4,6 +4,7 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -166,6 +167,16 @@ void make_export(const fs::path& path) {
     database.exec("VACUUM INTO '" + path.string() + "'");
   }
   fs::remove(source);
+}
+
+void damage_rows(const fs::path& cache, const std::string& sql) {
+  SQLite::Database other(cache.string(), SQLite::OPEN_READWRITE);
+  for (const char* const function : {"row_hash", "is_intact"}) {
+    sqlite3_create_function(
+        other.getHandle(), function, -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nullptr,
+        [](sqlite3_context* context, int, sqlite3_value**) { sqlite3_result_int(context, 1); }, nullptr, nullptr);
+  }
+  other.exec(sql);
 }
 
 std::string refusal(const std::function<void()>& work) {

@@ -55,6 +55,9 @@ std::int64_t put_winner(Store& store, const ProblemKey& key, const Config& confi
 /// Makes a cache with one trial and one winner of softmax_key(8, 100), as an export: one file in journal mode DELETE.
 void make_export(const std::filesystem::path& path);
 
+/// Changes rows as a bad disk does: their checksums become wrong.
+void damage_rows(const std::filesystem::path& cache, const std::string& sql);
+
 /// The text of the CacheError that `work` throws; the test fails if it throws none.
 [[nodiscard]] std::string refusal(const std::function<void()>& work);
 /// As `refusal`, for its code.

@@ -11,6 +11,7 @@ namespace {
 
 using namespace store_tests;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 class JobQueues : public ::testing::Test {
  protected:
@@ -74,6 +75,36 @@ TEST_F(JobQueues, a_job_that_is_put_back_waits_and_its_attempt_does_not_count) {
   EXPECT_EQ(again->attempts, 1);
   queue.finish(*again, JobState::queued, "the device was lost");
   EXPECT_EQ(queue.take(devices, 0)->attempts, 2);
+}
+
+TEST_F(JobQueues, damaged_rows_stop_nothing_but_themselves) {
+  for (int i = 1; i <= 3; ++i) {
+    const std::string definition = fmt::format(R"({{"name": "{}"}})", i);
+    ASSERT_TRUE(queue.submit({.definition = definition}, std::vector<Job>(2, {.device_fingerprint = "cpu"})));
+    EXPECT_TRUE(queue.report({"softmax{rows=" + std::to_string(i) + "}", "cpu", 1}));
+  }
+  damage_rows(cache,
+              "UPDATE campaigns SET name = 'x' WHERE id = 1; UPDATE misses SET count = 9 WHERE id = 1; "
+              "UPDATE jobs SET state = 'running', reason = 'x' WHERE id = 3");
+  queue.recover();
+  EXPECT_EQ(queue.campaigns().size(), 2U);
+  EXPECT_THAT(refusal([&] { (void)queue.campaign(1); }), HasSubstr("row 1 of the table campaigns"));
+  const std::vector<std::string> devices{"cpu"};
+  const Job job = queue.take(devices, 0).value();
+  EXPECT_EQ(job.id, 4) << "not of the damaged campaign, and not the damaged one";
+  queue.finish(job, JobState::done, "");
+  EXPECT_EQ(queue.campaign(2)->state, "done") << "it does not wait for the damaged one";
+  EXPECT_EQ(queue.campaign(3)->jobs, 2);
+  EXPECT_EQ(queue.misses_to_tune(devices, 9).size(), 2U);
+}
+
+TEST_F(JobQueues, a_campaign_that_failed_in_part_says_why) {
+  ASSERT_TRUE(queue.submit({.definition = "{}"}, std::vector<Job>(2, {.device_fingerprint = "cpu"})));
+  const std::vector<std::string> devices{"cpu"};
+  queue.finish(queue.take(devices, 0).value(), JobState::failed, "no config is right");
+  queue.finish(queue.take(devices, 0).value(), JobState::done, "the base failed");
+  EXPECT_EQ(queue.campaign(1)->state, "partly");
+  EXPECT_EQ(queue.campaign(1)->reason, "no config is right");
 }
 
 TEST_F(JobQueues, who_only_reads_makes_and_changes_nothing) {

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "cache/store/job_queue.hpp"
 #include "tests/unit/store/fixture.hpp"
 
 namespace tilewright::space_test {
@@ -152,15 +153,7 @@ TEST_F(Space, nothing_is_taken_out_while_a_sweep_runs_and_a_killed_one_is_forgot
 TEST_F(Space, damaged_rows_go_with_what_rests_on_them_when_that_is_asked) {
   const std::int64_t winner = put(onchip_config(4));
   store_.put_winners(key_, MeasureMode::cold, {winner_of(winner)});
-  {
-    SQLite::Database other((folder_ / "c.db").string(), SQLite::OPEN_READWRITE);
-    for (const char* const function : {"row_hash", "is_intact"}) {
-      sqlite3_create_function(
-          other.getHandle(), function, -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nullptr,
-          [](sqlite3_context* context, int, sqlite3_value**) { sqlite3_result_int(context, 1); }, nullptr, nullptr);
-    }
-    other.exec("UPDATE trials SET median_ns = 1");
-  }
+  damage_rows(folder_ / "c.db", "UPDATE trials SET median_ns = 1");
   Store store(folder_ / "c.db");
   const CacheSpace space = WholeFile::space(store);
   EXPECT_EQ(std::ranges::find(space.tables, "trials", &TableSpace::table)->damaged, 1);
@@ -173,6 +166,23 @@ TEST_F(Space, damaged_rows_go_with_what_rests_on_them_when_that_is_asked) {
   EXPECT_EQ(rows_of(taken, "rounds"), 1);
   store.check();
   EXPECT_THAT(store.winners(key_, MeasureMode::cold), IsEmpty());
+}
+
+TEST_F(Space, damaged_rows_of_the_queue_go_with_the_jobs_of_their_campaigns) {
+  {
+    JobQueue queue(folder_ / "c.db");
+    for (int i = 0; i < 3; ++i) (void)queue.submit({.definition = "{}"}, std::vector<Job>(2));
+    (void)queue.once("key", "hash", [] { return JobQueue::Answer{200, "text"}; });
+  }
+  damage_rows(
+      folder_ / "c.db",
+      "UPDATE campaigns SET name = 'x' WHERE id = 1; UPDATE jobs SET reason = 'x' WHERE campaign = 2 AND id = 3; "
+      "UPDATE idempotency_keys SET answer = 'x'");
+  const std::vector<Garbage> taken = collect({.damaged = true});
+  EXPECT_EQ(rows_of(taken, "campaigns"), 1);
+  EXPECT_EQ(rows_of(taken, "idempotency_keys"), 1);
+  EXPECT_EQ(count("jobs"), 3) << "without a damaged one and those of the campaign";
+  store_.check();
 }
 
 TEST_F(Space, the_file_becomes_smaller_while_a_reader_has_it_open) {

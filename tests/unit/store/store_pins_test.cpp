@@ -195,15 +195,7 @@ TEST_F(StorePins, packs_give_the_same_pins_in_every_order) {
 TEST_F(StorePins, a_damaged_pin_is_told_and_the_others_count) {
   store_.put_pin(row(PinKind::ban, fast_, key_));
   store_.put_pin(row(PinKind::pin, slow_, key_));
-  {
-    SQLite::Database other((folder_ / "c.db").string(), SQLite::OPEN_READWRITE);
-    for (const char* const function : {"row_hash", "is_intact"}) {
-      sqlite3_create_function(
-          other.getHandle(), function, -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nullptr,
-          [](sqlite3_context* context, int, sqlite3_value**) { sqlite3_result_int(context, 1); }, nullptr, nullptr);
-    }
-    other.exec("UPDATE pins SET reason = 'other' WHERE kind = 'pin'");
-  }
+  damage_rows(folder_ / "c.db", "UPDATE pins SET reason = 'other' WHERE kind = 'pin'");
   const Pins pins = store_.pins(key_);
   ASSERT_THAT(pins.pins, SizeIs(1));
   EXPECT_EQ(pins.pins[0].kind, PinKind::ban);
