@@ -51,6 +51,13 @@ class DLPack(LaunchTest):
         self.scale(tensor, Array((8, 64)), 1, stream=stream)
         self.assertEqual(tensor.streams, [1, stream])  # 1: the legacy default stream
 
+    def test_tensors_are_on_the_gpu_whose_context_is_current(self):
+        there = Capsules((8, 64), device=(2, 1))
+        self.refused("are on GPU 1, and the context that is current is GPU 0's", self.scale, there, there, 1)
+        DRIVER.use(1)
+        self.scale(there, there, 1)
+        self.assertEqual(self.only_launch().param(3), 8)
+
     def test_every_type_is_known_by_its_code(self):
         for code, bits, name in ((2, 32, "f32"), (4, 16, "bf16"), (2, 64, "f64"), (0, 32, "i32"), (0, 64, "i64"),
                                  (1, 32, "u32"), (1, 64, "u64"), (1, 8, "u8"), (6, 8, "u8")):

@@ -6,6 +6,7 @@ import threading
 import types
 import unittest
 
+from dlpack_test import Capsules
 from recording import ADDRESS, DRIVER, Array, LaunchTest
 from tilewright import _streams, _tensors
 
@@ -182,6 +183,13 @@ class TorchWithTwoDevices(TorchTest):
         self.assertEqual([launch.stream for launch in launches], [self.cuda.streams[1], None] * 2)
         self.assertEqual(len({launch.context for launch in launches}), 2)
         self.assertEqual(self.cuda.now, 0)
+
+    def test_a_producer_is_told_the_stream_of_its_own_device(self):
+        self.cuda.streams = [DRIVER.new_stream(), DRIVER.new_stream()]
+        tensor = Capsules((8, 64), device=(2, 1))
+        self.scale(tensor, Tensor((8, 64), device=1), 1)
+        self.assertEqual(tensor.streams, [self.cuda.streams[1]])
+        self.assertEqual(self.only_launch().stream, self.cuda.streams[1])
 
     def test_tensors_of_two_devices_are_refused(self):
         self.refused("on different GPUs: 'x' on 0, 'y' on 1", self.scale, Tensor((8, 64)), Tensor((8, 64), device=1), 1)

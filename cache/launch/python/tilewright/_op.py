@@ -169,6 +169,9 @@ class Op:
         if torch is not None:
             self._use_torch(torch, given, prepared, dims)
         device = prepared.device
+        if torch is None and device is not None and _streams.current_device() not in (None, device):
+            raise UsageError(f"{self.spec}: the tensors are on GPU {device}, and the context that is current is GPU "
+                             f"{_streams.current_device()}'s")
         if handle is None:
             made_on = _streams.stream_of(tensors)
             if torch is not None:
@@ -193,9 +196,10 @@ class Op:
                 elif hasattr(value, "__cuda_array_interface__"):
                     tensors.append(_tensors.from_array_interface(value))
                 elif hasattr(value, "__dlpack__"):
-                    if stream is None and torch is not None:
-                        stream = torch.raw_stream(torch.current_device())
-                    tensors.append(_tensors.from_dlpack(value, stream))
+                    used = stream
+                    if used is None and torch is not None:
+                        used = torch.raw_stream(_tensors.dlpack_device(value))
+                    tensors.append(_tensors.from_dlpack(value, used))
                 else:
                     raise UsageError(f"{type(value).__name__} is no tensor of a GPU: it has neither "
                                      "__cuda_array_interface__ nor __dlpack__")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import functools
+import os
 import sys
 from collections.abc import Sequence
 from operator import attrgetter
@@ -40,6 +42,18 @@ def stream_of(tensors: Sequence[Tensor]) -> int:
     if len(named) > 1:
         raise UsageError(f"the arrays are made on {len(named)} streams; wait for them and pass stream=")
     return named.pop() if named else 0
+
+
+@functools.cache
+def _driver() -> Any:
+    """That of the launch library."""
+    return ctypes.CDLL(os.environ.get("TILEWRIGHT_LIBCUDA") or "libcuda.so.1")
+
+
+def current_device() -> int | None:
+    """Whose context is current on this thread; None without one."""
+    device = ctypes.c_int()
+    return device.value if _driver().cuCtxGetDevice(ctypes.byref(device)) == 0 else None
 
 
 class Torch:

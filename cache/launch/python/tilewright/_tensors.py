@@ -97,10 +97,16 @@ def from_array_interface(array: Any) -> Tensor:
     return Tensor(address or 0, layout, interface.get("stream"), array)
 
 
-def from_dlpack(array: Any, stream: int | None) -> Tensor:
+def dlpack_device(array: Any) -> int:
+    """The GPU that it is on."""
     kind, index = (int(number) for number in array.__dlpack_device__())
     if kind not in _DLPACK_ON_GPU:
         raise UsageError(f"it is not in a GPU's memory (DLPack device {kind}:{index})")
+    return index
+
+
+def from_dlpack(array: Any, stream: int | None) -> Tensor:
+    index = dlpack_device(array)
     # 1 is the legacy default stream there.
     capsule = array.__dlpack__(stream=1 if not stream else stream)
     # Its destructor releases what was never consumed.
