@@ -46,9 +46,13 @@ TEST_F(MissesOption, of_sweep_does_nothing_where_there_are_none) {
 }
 
 TEST_F(MissesOption, of_sweep_takes_no_shapes) {
-  const Outcome outcome = run_on_ops({"sweep", "--misses", "--shapes", "rows=2"}, options());
-  EXPECT_EQ(outcome.code, 2);
-  EXPECT_TRUE(contains(outcome.err, "--shapes does not go with it")) << outcome.err;
+  for (const std::vector<std::string>& source : {std::vector<std::string>{"--shapes", "rows=2"},
+                                                 {"--config", "rowwise{variant=0,width=32}"},
+                                                 {"--campaign", "some.toml"}}) {
+    const Outcome outcome = run_on_ops({"sweep", "--misses", source.front(), source.back()}, options());
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_TRUE(contains(outcome.err, source.front() + " does not go with it")) << outcome.err;
+  }
   RunOptions off;
   off.environment["TILEWRIGHT_MISSES"] = "off";
   EXPECT_EQ(run_on_ops({"sweep", "--misses"}, off).code, 2);

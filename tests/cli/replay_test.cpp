@@ -115,6 +115,12 @@ TEST_F(ReplayOption, takes_one_strategy_and_a_bound_of_trials) {
 
 TEST_F(ReplayOption, refuses_what_it_cannot_replay) {
   EXPECT_EQ(run({"sweep", "--replay", file(), "--budget", "60s"}).code, 2);
+  for (const std::vector<std::string>& idle :
+       {std::vector<std::string>{"--campaign", "some.toml"}, {"--within", "rows=1..4"}}) {
+    const Outcome outcome = run({"sweep", "--replay", file(), idle.front(), idle.back()});
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_TRUE(contains(outcome.err, idle.front() + " does not go with it")) << outcome.err;
+  }
   const Outcome unknown = run({"sweep", "--replay", file(), "--strategy", "rase"});
   EXPECT_EQ(unknown.code, 2);
   EXPECT_TRUE(contains(unknown.err, "did you mean 'race'?")) << unknown.err;

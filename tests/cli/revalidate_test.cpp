@@ -97,9 +97,12 @@ TEST_F(RevalidateOption, times_the_leaders_again_under_another_compiler_and_tell
 }
 
 TEST_F(RevalidateOption, takes_no_shapes) {
-  const Outcome outcome = revalidate({"--shapes", "rows=2 cols=2"});
-  EXPECT_EQ(outcome.code, 2);
-  EXPECT_TRUE(contains(outcome.err, "takes its shapes from the stale winners")) << outcome.err;
+  for (const std::vector<std::string>& source :
+       {std::vector<std::string>{"--shapes", "rows=2 cols=2"}, {"--campaign", "some.toml"}}) {
+    const Outcome outcome = revalidate(source);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_TRUE(contains(outcome.err, "takes its shapes from the stale winners")) << outcome.err;
+  }
 }
 
 }  // namespace

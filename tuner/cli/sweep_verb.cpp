@@ -109,7 +109,9 @@ ExitCode conclude(const Arguments& arguments, Progress& progress, bool whole) {
 ExitCode run_replay(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   if (arguments.has("budget")) throw UsageError("--budget bounds a sweep; a replay takes no time: use --max-trials");
-  refuse(arguments, {"devices", "config", "seeded", "max-configs", "again", "retry", "regime", "budget-ms", "fail-on"},
+  refuse(arguments,
+         {"devices", "config", "campaign", "seeded", "within", "max-configs", "again", "retry", "regime", "budget-ms",
+          "fail-on"},
          "--replay measures nothing");
   app::ReplayRequest request;
   request.place = place_of(arguments);
@@ -130,7 +132,7 @@ ExitCode run_replay(const Arguments& arguments, Console& console) {
 ExitCode run_misses(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   const std::string op = op_of(arguments);
-  refuse(arguments, {"shapes", "shapes-file", "seeded", "within", "dtype", "attr"},
+  refuse(arguments, {"shapes", "shapes-file", "seeded", "within", "dtype", "attr", "config", "campaign"},
          "--misses takes its shapes from the misses");
   Progress progress(console, arguments.has("quiet"));
   const app::MissesResult result = app::sweep_misses({place_of(arguments), tuning_of(arguments), op}, progress);
@@ -141,7 +143,7 @@ ExitCode run_misses(const Arguments& arguments, Console& console) {
 ExitCode run_revalidate(const Arguments& arguments, Console& console) {
   const Format format = format_of(arguments);
   app::RevalidateRequest request{place_of(arguments), {}, op_of(arguments), std::nullopt};
-  refuse(arguments, {"shapes", "shapes-file", "seeded", "within", "dtype", "attr", "config"},
+  refuse(arguments, {"shapes", "shapes-file", "seeded", "within", "dtype", "attr", "config", "campaign"},
          "--revalidate takes its shapes from the stale winners");
   request.tuning = tuning_of(arguments);
   if (arguments.has("regime")) request.regime = request.tuning.search.regime;
