@@ -80,7 +80,7 @@ TEST_F(TunedSweep, takes_the_problems_that_the_words_choose_within_the_bound_of_
   EXPECT_EQ(left(), (Left{{problem(3), 2}, {problem(40), 1}}));
 }
 
-TEST_F(TunedSweep, takes_the_problems_of_the_device_and_of_several_those_of_the_first) {
+TEST_F(TunedSweep, takes_the_problems_of_one_model) {
   ASSERT_EQ(sweep({"lapse", "rows=3", "cols=33"}).code, 0);
   {
     Store store(cache());
@@ -98,8 +98,15 @@ TEST_F(TunedSweep, takes_the_problems_of_the_device_and_of_several_those_of_the_
   }
   EXPECT_EQ(left(), (Left{{problem(3), 0}}));
   device = "fictional";
-  const Outcome both = sweep({"--tuned", "--dry-run"});
-  EXPECT_TRUE(contains(both.out, "2 problems,") && contains(both.out, "rows=7")) << both.out << both.err;
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"--tuned"}, {"lapse", "--seeded", "3"}}) {
+    std::vector<std::string> typed = words;
+    typed.push_back("--dry-run");
+    const Outcome both = sweep(typed);
+    EXPECT_EQ(both.code, 2) << both.out;
+    EXPECT_TRUE(contains(both.err, "of one model, and these devices are of 2: Fictional 1 (")) << both.err;
+  }
+  device = "fictional 1";
+  EXPECT_TRUE(contains(sweep({"--tuned", "--dry-run"}).out, "rows=7"));
   device = "fictional 2";
   EXPECT_TRUE(contains(sweep({"--tuned", "--dry-run"}).err, "no such winner on Fictional 2"));
 }

@@ -271,6 +271,11 @@ std::optional<Table> forecast(const SweepProblems& asked, Listener& listener) {
   Glance glance(cache_path(asked.place));
   const std::vector<Model> models = models_of(asked.tuning.work, glance.store(), listener);
   if (models.empty()) return std::nullopt;
+  if (takes_tuned(asked)) {
+    std::vector<std::string> fingerprints;
+    for (const Model& model : models) fingerprints.push_back(model.facts.fingerprint());
+    require_one_model(fingerprints);
+  }
   const History history = glance.store().history();
   std::vector<DryLine> lines;
   bool of_other_ops = false;

@@ -241,6 +241,18 @@ std::vector<OpProblems> problems_by_op(const SweepProblems& request, Catalogue& 
   return ops;
 }
 
+bool takes_tuned(const SweepProblems& request) {
+  return request.tuned || std::ranges::any_of(request.grids, [](const ProblemGrid& grid) { return grid.seeded > 0; });
+}
+
+void require_one_model(const std::vector<std::string>& fingerprints) {
+  if (fingerprints.size() < 2) return;
+  throw UsageError(
+      fmt::format("--tuned and --seeded take problems from the winners of one model, and these devices are of {}: {}; "
+                  "name devices of one",
+                  fingerprints.size(), fmt::join(fingerprints, ", ")));
+}
+
 std::optional<SweepResult> sweep(const SweepProblems& asked, Listener& listener) {
   Catalogue catalogue = open_catalogue(asked.place);
   // Read before anything is opened, so that a mistyped word costs no time; the grid depends on the device.
@@ -248,6 +260,7 @@ std::optional<SweepResult> sweep(const SweepProblems& asked, Listener& listener)
   SweepRequest request;
   const std::optional<SweepPlace> place = open_sweep(asked.place, asked.tuning, request, listener);
   if (!place) return std::nullopt;
+  if (takes_tuned(asked)) require_one_model(place->devices->fingerprints());
   Store store(cache_path(asked.place));
   const TunedOn tuned{store, place->devices->first().facts().fingerprint(), request.mode, listener};
   const std::vector<OpProblems> ops = problems_by_op(asked, catalogue, place->emulator, &tuned);
@@ -279,7 +292,8 @@ std::optional<SweepResult> sweep(const SweepProblems& asked, Listener& listener)
   const SweepSummary& all = result.summary;
   if (!all.refusals.empty()) result.refusals = refusals_text(all.refusals);
   if (!all.refusals.empty() && all.refusals.size() == all.problems && !all.interrupted) {
-    throw Error(result.refusals + "\nName other shapes, or widen the constraints of the definition");
+    throw Error(fmt::format("{}\nName other shapes, or {}", result.refusals,
+                            asked.config.empty() ? "widen the constraints of the definition" : "another config"));
   }
   return result;
 }

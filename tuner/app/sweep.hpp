@@ -48,7 +48,7 @@ struct OpProblems {
   const OpDefinition* definition = nullptr;
   std::vector<Problem> problems;
 };
-/// What is tuned on a device; of several the first counts.
+/// What is tuned on a model of devices.
 struct TunedOn {
   const Store& store;
   std::string fingerprint;
@@ -56,6 +56,10 @@ struct TunedOn {
   /// Is told of ops that are left out.
   Listener& listener;
 };
+/// Whether problems depend on what is tuned. The sweep's devices must then be of one model.
+[[nodiscard]] bool takes_tuned(const SweepProblems& request);
+/// Throws UsageError for devices of several models.
+void require_one_model(const std::vector<std::string>& fingerprints);
 /// Without `tuned`, there are no random shapes and no problems with a winner. Throws UsageError for unknown names and
 /// values, for dims whose bytes or operations cannot be counted, and for tuned problems without a cache; Error if no
 /// random shape can be drawn, or if no winner matches.
