@@ -109,6 +109,15 @@ TEST_F(BadInputToSweep, with_dims_that_no_implementation_serves_tells_which_cons
   EXPECT_TRUE(contains(some.out, "1 problem without a winner.")) << some.out;
   EXPECT_TRUE(contains(some.out, "rowwise{")) << some.out;
 
+  // Others could serve it.
+  const Outcome one =
+      run_on_ops({"sweep", "picky", "rows=2", "cols=33", "--device", "cpu", "--quiet", "--config", "even{width=32}"});
+  EXPECT_EQ(one.code, 1);
+  EXPECT_TRUE(contains(one.err,
+                       "even{width=32} cannot serve picky[dtype=f32]{rows=2,cols=33}: constraint `cols % (2) == 0` is "
+                       "false (cols=33)\nName other shapes, or another config"))
+      << one.err;
+
   // Configs of other problems are not served for a problem where they are illegal.
   for (const char* verb : {"query", "show"}) {
     const Outcome served = run_on_ops({verb, "picky", "rows=2", "cols=35"});

@@ -70,6 +70,20 @@ std::string refusals(const OpDefinition& definition, const Problem& problem, con
   return text;
 }
 
+std::string refusals(const OpDefinition& definition, const std::set<std::string>& configs, const Problem& problem,
+                     const DeviceFacts& device) {
+  std::string text;
+  for (const std::string& config : configs) {
+    const Candidate candidate = resolve_config(definition, Config::parse(config));
+    const auto plan =
+        make_plan(definition.interface, candidate.implementation->recipe, candidate.config, problem, device);
+    const auto* illegal = std::get_if<Illegal>(&plan);
+    if (illegal == nullptr) continue;
+    text += fmt::format("{}{} cannot serve {}: {}", text.empty() ? "" : "\n", config, problem.key(), illegal->reason);
+  }
+  return text;
+}
+
 Candidate resolve_config(const OpDefinition& definition, const Config& config) {
   const Implementation& implementation = definition.implementation(config.implementation);
   const std::vector<std::string>& known = implementation.recipe.parameters;

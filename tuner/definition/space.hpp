@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,9 @@ struct Expansion {
 /// Explains why no config serves the problem on this device: a line per implementation with the rules that forbid its
 /// configs, the most frequent first. For problems without legal configs.
 [[nodiscard]] std::string refusals(const OpDefinition& definition, const Problem& problem, const DeviceFacts& device);
+/// The same of the configs with these texts: a line for each.
+[[nodiscard]] std::string refusals(const OpDefinition& definition, const std::set<std::string>& configs,
+                                   const Problem& problem, const DeviceFacts& device);
 
 /// Checks that a config names an implementation and exactly its parameters with values of its space. Returns it with
 /// the parameters in the definition's order. Throws UsageError with the nearest name or the allowed values.

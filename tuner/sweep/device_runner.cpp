@@ -5,6 +5,8 @@
 
 #include <iterator>
 #include <optional>
+#include <set>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -252,7 +254,9 @@ void DeviceRunner::finish_problem(Step& step) {
     ++summary.cut_short;
   }
   if (step.run->candidates() == 0) {
-    summary.refusals.push_back(refusals(*step.definition, step.problem, device_.facts()));
+    const std::set<std::string>* const named = named_configs(group_.setting_of(step), step.problem);
+    summary.refusals.push_back(named == nullptr ? refusals(*step.definition, step.problem, device_.facts())
+                                                : refusals(*step.definition, *named, step.problem, device_.facts()));
   }
   for (const std::optional<Trial>& trial : step.run->trials()) {
     if (!trial || !is_failure(trial->status) || may_pass(*trial)) continue;

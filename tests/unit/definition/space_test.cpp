@@ -165,6 +165,14 @@ TEST(PrunedSpace, tells_for_each_implementation_what_forbids_its_configs) {
                         ampere().fingerprint()));
 }
 
+TEST(PrunedSpace, tells_of_the_configs_that_are_named_why_they_cannot_serve) {
+  const OpDefinition mini = constrained("\"cols != 77\", \"split < 2\"");
+  const Problem problem = parse_problem("mini[act=gelu]{rows=3,cols=77}", mini.interface);
+  EXPECT_EQ(refusals(mini, {"simple{split=1,num_warps=4,static_dims=0}"}, problem, ampere()),
+            "simple{split=1,num_warps=4,static_dims=0} cannot serve mini[dtype=f32,act=gelu]{rows=3,cols=77}: "
+            "constraint `cols != 77` is false (cols=77)");
+}
+
 std::string refusal(const OpDefinition& definition, const char* text) {
   try {
     return resolve_config(definition, Config::parse(text)).config.text();
