@@ -105,6 +105,26 @@ TEST(Let, that_grows_beyond_all_bounds_is_refused) {
   EXPECT_THAT(mistakes[0], HasSubstr("makes the formula longer than 10000 characters"));
 }
 
+TEST(Let, is_one_of_256_at_most) {
+  // In chains of 16, of which the constraint names the ends.
+  const auto mistakes_of = [](int count) {
+    std::string lets, sum = "0";
+    for (int i = 0; i < count; ++i) {
+      lets += i % 16 == 0 ? fmt::format("{}a{} = 1", i == 0 ? "" : ", ", i) : fmt::format(", a{} = \"a{}\"", i, i - 1);
+      if (i % 16 == 15 || i + 1 == count) sum += fmt::format(" + a{}", i);
+    }
+    return mistakes_in(with_lets(lets, fmt::format("\"{} > 0\"", sum)));
+  };
+  EXPECT_THAT(mistakes_of(256), ElementsAre());
+  EXPECT_THAT(mistakes_of(257), ElementsAre(HasSubstr("implementation 'simple' has 257 lets; 256 are allowed")));
+}
+
+TEST(Let, is_one_of_256_at_most_before_any_is_read) {
+  std::string lets = "a0 = 1";
+  for (int i = 1; i < 60'000; ++i) lets += fmt::format(", a{} = \"a{}\"", i, i - 1);
+  EXPECT_THAT(mistakes_in(with_lets(lets, "\"a59999 > 0\"")), ElementsAre(HasSubstr("has 60000 lets")));
+}
+
 TEST(Inlined, leaves_words_that_only_contain_a_name_and_texts) {
   const std::map<std::string, reading::Let> lets{{"a", {{{"1 + 2", {"f", 9, 5}}}}}};
   const auto text = [&](const char* formula) {

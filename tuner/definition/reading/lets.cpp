@@ -12,6 +12,9 @@
 namespace tilewright::reading {
 namespace {
 
+// Lets are resolved by recursion, and each may lengthen the others.
+constexpr std::size_t kMostLets = 256;
+
 /// The names that `text` mentions, if it is a formula.
 std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> words;
@@ -124,6 +127,12 @@ void read_lets(const Node& implementation, Section& section, NameRegistry& names
   const Node* table = section.find("let");
   if (table == nullptr) return;
   if (!expect(*table, Node::Kind::table, section.what("let"), section.mistakes())) {
+    vocabulary.complete = false;
+    return;
+  }
+  if (table->members.size() > kMostLets) {
+    section.mistakes().add(
+        table->place, fmt::format("{} has {} lets; {} are allowed", section.title(), table->members.size(), kMostLets));
     vocabulary.complete = false;
     return;
   }
