@@ -122,11 +122,14 @@ class Resolver {
   const Table& table_;
 };
 
+/// No number is unknown.
+Known known(double number) { return std::isnan(number) ? Known() : number; }
+
 struct CellKnown {
   Known operator()(std::monostate) const { return {}; }
   Known operator()(const std::string& text) const { return text; }
   Known operator()(std::int64_t number) const { return static_cast<double>(number); }
-  Known operator()(double number) const { return number; }
+  Known operator()(double number) const { return known(number); }
   Known operator()(bool truth) const { return truth ? 1.0 : 0.0; }
 };
 
@@ -238,7 +241,7 @@ class Answer {
       if (number == nullptr) return {};
       numbers.push_back(*number);
     }
-    return calculated(node.op, numbers);
+    return known(calculated(node.op, numbers));
   }
 
   const std::vector<Node>& nodes_;

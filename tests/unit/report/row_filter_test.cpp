@@ -52,6 +52,12 @@ TEST(RowFilter, has_the_whole_language_of_formulas) {
   EXPECT_EQ(kept("ceil_div(cols, 1000) = 5 and round_up(cols, 1000) = 5000 and -cols + 1 < 0"), "10");
 }
 
+TEST(RowFilter, takes_what_has_no_value_for_false) {
+  EXPECT_EQ(kept("cols % 0"), "00");
+  EXPECT_EQ(kept("cols % 0 != 1"), "00");
+  EXPECT_EQ(kept("not (cols % 0)"), "11");
+}
+
 TEST(RowFilter, takes_fractions_and_divides_as_they_are) {
   EXPECT_EQ(kept("share > 0.7"), "10");
   EXPECT_EQ(kept("cols / 4097 > 0.999"), "10");
