@@ -129,7 +129,9 @@ Shelf::Piece Shelf::take_piece(const std::string& hash, std::uintmax_t bytes, st
   if (from != size_of(part) || from + piece.size() > bytes) return Piece::other;
   GrowingFile(part).add(piece);
   const std::vector<fs::path> parts = newest_first(blobs(), {".part"});
-  for (std::size_t i = kMostParts; i < parts.size(); ++i) fs::remove(parts[i]);
+  for (std::size_t i = kMostParts; i < parts.size(); ++i) {
+    if (parts[i] != part) fs::remove(parts[i]);
+  }
   if (from + piece.size() < bytes) return Piece::taken;
   sync_file(part);
   if (sha256_of(part) != hash) {
@@ -137,7 +139,7 @@ Shelf::Piece Shelf::take_piece(const std::string& hash, std::uintmax_t bytes, st
     return Piece::wrong;
   }
   fs::rename(part, file);
-  forget_old();
+  forget_old(hash);
   return Piece::whole;
 }
 
@@ -152,13 +154,14 @@ Shelf::Taken Shelf::take_manifest(const SignedManifest& given) {
   if (!kept || fs::file_size(*kept) != static_cast<std::uintmax_t>(given.manifest.bytes)) return Taken::no_snapshot;
   fs::create_directories(file.parent_path());
   write_durably(file, document_of(given));
-  forget_old();
+  forget_old(given.manifest.snapshot);
   return Taken::taken;
 }
 
-void Shelf::forget_old() {
+void Shelf::forget_old(const std::string& written) {
   for (const fs::path& folder : {blobs(), folder_ / "v1" / "channels"}) forget_drafts(folder);
-  std::set<std::string> used;
+  // Where the clock was set back, it looks like the oldest, and its manifest has yet to come.
+  std::set<std::string> used{written};
   try {
     for (const std::string& channel : channels()) {
       if (const auto now = manifest(channel)) used.insert(now->manifest.snapshot);

@@ -58,7 +58,8 @@ class Shelf final : public SnapshotPlace {
   [[nodiscard]] std::filesystem::path blobs() const { return folder_ / "v1" / "blobs"; }
   /// Throws UsageError if `hash` is not a hash.
   [[nodiscard]] std::filesystem::path blob(const std::string& hash) const;
-  void forget_old();
+  /// Keeps the snapshot that was just written.
+  void forget_old(const std::string& written);
 
   std::filesystem::path folder_;
 };

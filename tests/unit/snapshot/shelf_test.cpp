@@ -114,6 +114,25 @@ TEST_F(Shelves, the_newest_snapshots_stay_and_those_that_a_channel_points_at) {
   EXPECT_FALSE(shelf.snapshot(second));
 }
 
+TEST_F(Shelves, what_was_just_written_stays_although_the_clock_was_set_back) {
+  const auto hurry = [&] {
+    for (const auto& each : std::filesystem::directory_iterator(folder / "shelf" / "v1" / "blobs")) {
+      std::filesystem::last_write_time(each, std::filesystem::file_time_type::clock::now() + std::chrono::hours(1));
+    }
+  };
+  for (int i = 0; i < 16; ++i) put(fmt::format("{:05}", i));
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_EQ(shelf.take_piece(fmt::format("{:064x}", i), 10, 0, "abc"), Shelf::Piece::taken);
+  }
+  hurry();
+  std::ofstream(folder / "whole", std::ios::binary) << "abcdef";
+  const std::string hash = sha256_of(folder / "whole");
+  EXPECT_EQ(shelf.take_piece(hash, 6, 0, "abc"), Shelf::Piece::taken);
+  EXPECT_EQ(shelf.received(hash), 3U);
+  EXPECT_EQ(shelf.take_piece(hash, 6, 3, "def"), Shelf::Piece::whole);
+  EXPECT_EQ(shelf.take_manifest(of(hash, 1, 6)), Shelf::Taken::taken);
+}
+
 TEST_F(Shelves, no_name_leads_out_of_the_folder) {
   for (const char* name : {"../channels/stable", "..", "", "A"}) {
     EXPECT_THROW(static_cast<void>(shelf.snapshot(name)), UsageError) << name;
