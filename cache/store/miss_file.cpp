@@ -179,7 +179,12 @@ std::vector<Miss> parse(std::string_view doing, const std::filesystem::path& pat
 /// Replaces the locked file with one of these lines: a reader sees the one or the other.
 void replace(std::string_view doing, const std::filesystem::path& path, const Descriptor& locked,
              std::string_view text) {
-  const std::filesystem::path target = std::filesystem::canonical(path);
+  std::error_code error;
+  const std::filesystem::path target = std::filesystem::canonical(path, error);
+  if (error) {
+    errno = error.value();
+    throw refusal_of_system(doing, path);
+  }
   std::filesystem::path draft = target;
   draft += ".new";
   struct stat facts {};
@@ -276,6 +281,14 @@ std::size_t MissFile::remove(std::span<const Miss> misses) const {
   const std::size_t removed = std::erase_if(all, [&](const Miss& miss) { return gone.count(key_of(miss)) > 0; });
   if (removed > 0) replace(kDoing, path_, file, text_of(all, static_cast<std::size_t>(most_bytes_)));
   return removed;
+}
+
+bool MissFile::move_to(const std::filesystem::path& to) const {
+  constexpr std::string_view kDoing = "move the misses";
+  const Descriptor file = open_locked(kDoing, path_, O_RDWR, LOCK_EX);
+  if (!file) return false;
+  if (::rename(path_.c_str(), to.c_str()) != 0) throw refusal_of_system(kDoing, path_);
+  return true;
 }
 
 }  // namespace tilewright

@@ -42,6 +42,10 @@ class MissFile {
   /// Removes these shapes on these devices; counts are ignored. Returns how many were there. Throws CacheError.
   std::size_t remove(std::span<const Miss> misses) const;
 
+  /// Moves the file to `to`, on the same file system, once nobody reads or writes it. False if there is none. Throws
+  /// CacheError.
+  [[nodiscard]] bool move_to(const std::filesystem::path& to) const;
+
  private:
   std::filesystem::path path_;
   std::int64_t most_bytes_;

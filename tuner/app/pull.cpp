@@ -166,10 +166,7 @@ void Puller::send_misses(Pulled& done) {
     // failure it is sent again, under the same keys.
     fs::path sending = *request_.misses;
     sending += ".sending";
-    if (!fs::exists(sending)) {
-      if (!fs::exists(*request_.misses)) return;
-      fs::rename(*request_.misses, sending);
-    }
+    if (!fs::exists(sending) && !MissFile(*request_.misses).move_to(sending)) return;
     const std::vector<Miss> misses = MissFile(sending).read();
     const auto taken_at = fs::last_write_time(sending).time_since_epoch().count();
     for (std::size_t next = 0; next < misses.size();) {

@@ -142,6 +142,23 @@ TEST_F(Misses, in_a_file_that_took_the_place_of_the_one_waited_for_are_kept) {
   EXPECT_THAT(file.read(), ElementsAre(miss(2)));
 }
 
+TEST_F(Misses, are_moved_once_nobody_writes_them) {
+  const MissFile file(path());
+  EXPECT_FALSE(file.move_to(folder_ / "away"));
+  EXPECT_TRUE(file.append(std::vector{miss(1)}));
+  const int other = ::open(path().c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_EQ(::flock(other, LOCK_EX), 0);
+  std::thread moving([&] { EXPECT_TRUE(file.move_to(folder_ / "away")); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_TRUE(fs::exists(path()));
+  ::close(other);
+  moving.join();
+  EXPECT_FALSE(fs::exists(path()));
+  EXPECT_THAT(MissFile(folder_ / "away").read(), ElementsAre(miss(1)));
+  EXPECT_TRUE(file.append(std::vector{miss(2)}));
+  EXPECT_THROW((void)file.move_to(folder_ / "nowhere" / "away"), CacheError);
+}
+
 TEST_F(Misses, on_a_full_disk_are_written_whole_or_not_at_all) {
   EXPECT_TRUE(MissFile(path()).append(std::vector{miss(1)}));
   const std::string before = content();
