@@ -3,6 +3,7 @@
 #include "cache/store/store.hpp"
 #include "cache/store/whole_file.hpp"
 #include "tests/cli/demo_cache.hpp"
+#include "tests/other_program.hpp"
 #include "tests/service/fixture.hpp"
 #include "tuner/app/place_watch.hpp"
 
@@ -94,6 +95,18 @@ TEST_F(Reading, what_is_served_stands_while_a_sweep_stores_trials_and_is_asked_a
   EXPECT_GT(after, winners);
   store.end_sweep(sweep, "done");
   EXPECT_GT(watch.winners_state(), after);
+}
+
+TEST_F(Reading, a_cache_that_could_not_be_read_is_looked_at_again) {
+  app::PlaceWatch watch(settings.place);
+  const std::uint64_t before = watch.winners_state();
+  OtherProgram other(cache());
+  other.exec("ALTER TABLE pins RENAME TO hidden");
+  for (int i = 0; i < 2; ++i) EXPECT_THROW((void)watch.winners_state(), CacheError) << i;
+  app::PlaceWatch later(settings.place);
+  for (int i = 0; i < 2; ++i) EXPECT_THROW((void)later.winners_state(), CacheError) << i;
+  other.exec("ALTER TABLE hidden RENAME TO pins");
+  EXPECT_EQ(watch.winners_state(), before);
 }
 
 TEST_F(Reading, head_has_the_header_of_get_and_no_body) {

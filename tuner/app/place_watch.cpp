@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "tuner/definition/kernels_dir.hpp"
@@ -67,14 +68,17 @@ std::uint64_t PlaceWatch::winners_state() {
 void PlaceWatch::look() {
   if (!store_ || store_->outdated()) {
     store_.reset();
-    store_.emplace(open_to_read(place_));
-    version_ = store_->data_version();
-    winners_hash_ = store_->winners_state();
+    // Kept once it is read, so that after a failure the next call looks again.
+    Store opened = open_to_read(place_);
+    version_ = opened.data_version();
+    winners_hash_ = opened.winners_state();
+    store_.emplace(std::move(opened));
     renew();
   } else if (const std::int64_t version = store_->data_version(); version != version_) {
+    const std::uint64_t winners = store_->winners_state();
     version_ = version;
     ++state_;
-    if (const std::uint64_t winners = store_->winners_state(); winners != winners_hash_) {
+    if (winners != winners_hash_) {
       winners_hash_ = winners;
       winners_state_ = state_;
     }
