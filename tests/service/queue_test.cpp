@@ -44,6 +44,22 @@ class Queues : public ServiceTest {
   [[nodiscard]] static std::string state_of(const AnyService& service, int id) {
     return service.get(fmt::format("/v1/campaigns/{}", id)).json()["summary"].value("state", "");
   }
+  [[nodiscard]] std::unique_ptr<const ProgramService> with_lost_gpus(int count) const {
+    const std::map<std::string, std::string> lost{{"TILEWRIGHT_LIBCUDA", TILEWRIGHT_RECORDING_DRIVER},
+                                                  {"TILEWRIGHT_RECORDING_DEVICES", std::to_string(count)},
+                                                  {"TILEWRIGHT_RECORDING_FAIL", "cuDevicePrimaryCtxRetain:719"}};
+    for (const auto& [name, value] : lost) ::setenv(name.c_str(), value.c_str(), 1);
+    std::vector<std::string> options = on_emulator();
+    options.back() = "all";
+    auto service = std::make_unique<const ProgramService>(folder, options);
+    for (const auto& [name, value] : lost) ::unsetenv(name.c_str());
+    return service;
+  }
+  /// The campaign's state. A report wakes the tuner, which otherwise waits for a lost device.
+  [[nodiscard]] static std::string wake_and_see(const ProgramService& service, int id) {
+    EXPECT_EQ(service.post("/v1/misses", misses({"shift{rows=1,cols=33}"})).status, 200);
+    return state_of(service, id);
+  }
 };
 
 TEST_F(Queues, misses_sum_up_and_a_request_that_is_repeated_counts_once) {
@@ -212,13 +228,17 @@ TEST_F(Queues, a_campaign_that_is_cancelled_ends_and_keeps_what_was_measured) {
   const json campaign{{"sweeps", {sweep_of_shift(service, "rows=1..200+1 cols=33")}}};
   EXPECT_EQ(service.post("/v1/campaigns", campaign.dump()).status, 202);
   ASSERT_TRUE(comes([&] { return service.get("/v1/campaigns/1").json()["summary"].value("done", 0) >= 1; }));
+  // Another process's request: nobody wakes the tuner.
+  ASSERT_TRUE(app::report_misses(settings.place, misses({"shift{rows=300,cols=33}"}), {}));
+  const auto began = std::chrono::steady_clock::now();
   const HttpAnswer cancelled = ask(service.port(), "DELETE", "/v1/campaigns/1");
   EXPECT_EQ(cancelled.status, 200) << cancelled.body;
   EXPECT_EQ(cancelled.json()["summary"]["state"], "cancelled");
   const auto done = cancelled.json()["summary"]["done"].get<int>();
   // The next request starts at once; the cancelled one is dropped.
-  EXPECT_EQ(service.post("/v1/misses", misses({"shift{rows=300,cols=33}"})).status, 200);
   ASSERT_TRUE(comes([&] { return service.get("/v1/misses").json()["rows"].empty(); })) << service.log();
+  EXPECT_LT(std::chrono::steady_clock::now() - began, under_load(std::chrono::seconds(10)));
+  EXPECT_TRUE(contains(service.log(), "cancelled")) << service.log();
   EXPECT_EQ(service.get("/v1/campaigns/1").json()["summary"]["done"], done);
   EXPECT_EQ(service.get("/v1/query?op=shift&rows=1&cols=33&device=cpu").json()["rows"][0]["match_fit"], "exact");
 }
@@ -317,25 +337,37 @@ TEST_F(Queues, control_c_in_a_campaign_ends_within_two_seconds_and_the_next_goes
 }
 
 TEST_F(Queues, a_gpu_that_is_lost_in_a_campaign_is_tried_three_times_and_the_service_goes_on) {
-  const std::map<std::string, std::string> lost{{"TILEWRIGHT_LIBCUDA", TILEWRIGHT_RECORDING_DRIVER},
-                                                {"TILEWRIGHT_RECORDING_FAIL", "cuDevicePrimaryCtxRetain:719"}};
-  for (const auto& [name, value] : lost) ::setenv(name.c_str(), value.c_str(), 1);
-  std::vector<std::string> options = on_emulator();
-  options.back() = "cuda:0";
-  const ProgramService service(folder, options);
-  for (const auto& [name, value] : lost) ::unsetenv(name.c_str());
+  const auto started = with_lost_gpus(1);
+  const ProgramService& service = *started;
   const json campaign{{"sweeps", {sweep_of_shift(service, "rows=1 cols=33")}}};
   ASSERT_EQ(service.post("/v1/campaigns", campaign.dump()).status, 202);
-  // A report wakes the tuner, which otherwise waits for a lost device.
-  const auto is_over = [&] {
-    EXPECT_EQ(service.post("/v1/misses", misses({"shift{rows=1,cols=33}"})).status, 200);
-    return state_of(service, 1) == "failed";
-  };
-  EXPECT_TRUE(comes(is_over)) << service.get("/v1/campaigns/1").body << service.log();
+  EXPECT_TRUE(comes([&] { return wake_and_see(service, 1) == "failed"; }))
+      << service.get("/v1/campaigns/1").body << service.log();
   const json told = service.get("/v1/campaigns/1").json();
   EXPECT_EQ(told["rows"][0]["attempts"], 3) << told;
   EXPECT_TRUE(contains(told["rows"][0]["reason"], "719")) << told;
   EXPECT_EQ(service.get("/readyz").status, 200);
+}
+
+TEST_F(Queues, equal_gpus_take_turns_at_a_job_and_one_that_its_campaign_names_has_it_alone) {
+  const auto started = with_lost_gpus(2);
+  const ProgramService& service = *started;
+  int campaigns = 0;
+  const auto tries_of = [&](json campaign) {
+    const std::string before = service.log();
+    campaign["sweeps"] = {sweep_of_shift(service, "rows=1 cols=33")};
+    EXPECT_EQ(service.post("/v1/campaigns", campaign.dump()).status, 202);
+    ++campaigns;
+    EXPECT_TRUE(comes([&] { return wake_and_see(service, campaigns) == "failed"; })) << service.log();
+    std::vector<std::string> names;
+    const std::string log = service.log().substr(before.size()), sign = "the context of ";
+    for (std::size_t at = log.find(sign); at != std::string::npos; at = log.find(sign, at + 1)) {
+      names.push_back(log.substr(at + sign.size(), 6));
+    }
+    return names;
+  };
+  EXPECT_EQ(tries_of({}), (std::vector<std::string>{"cuda:0", "cuda:1", "cuda:0"}));
+  EXPECT_EQ(tries_of({{"devices", {"cuda:1"}}}), (std::vector<std::string>(3, "cuda:1")));
 }
 
 TEST_F(Queues, a_clock_that_is_set_back_repeats_and_holds_up_nothing) {

@@ -355,6 +355,10 @@ std::string why_other_op(const std::string& definition, const std::string& op, C
   return {};
 }
 
+std::vector<std::string> devices_of(const StoredCampaign& campaign) {
+  return read_document(campaign.definition).devices;
+}
+
 std::chrono::nanoseconds budget_of_job(const StoredCampaign& campaign) {
   const std::chrono::nanoseconds budget = read_document(campaign.definition).budget;
   if (budget.count() == 0) return budget;

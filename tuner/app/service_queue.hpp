@@ -59,6 +59,8 @@ inline constexpr std::int64_t kMostPriority = 100;
 
 /// Why a job of the campaign may not run: the op here is not the submitted one. Empty if it may.
 [[nodiscard]] std::string why_other_op(const std::string& definition, const std::string& op, Catalogue& catalogue);
+/// The devices that the campaign names; empty: all.
+[[nodiscard]] std::vector<std::string> devices_of(const StoredCampaign& campaign);
 /// The budget of each job of the campaign; 0: no bound.
 [[nodiscard]] std::chrono::nanoseconds budget_of_job(const StoredCampaign& campaign);
 

@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "cache/base/error.hpp"
+#include "cache/base/holds.hpp"
 #include "tuner/app/problem_words.hpp"
 #include "tuner/app/sweep.hpp"
 
@@ -55,11 +57,24 @@ End end_of(const std::optional<SweepResult>& result) {
   return {};
 }
 
+/// The devices of the job's model; if the campaign names some of them, only those.
+std::vector<std::string> names_for(const Job& job, std::span<const TuningDevice> devices,
+                                   const std::vector<std::string>& named) {
+  std::vector<std::string> names;
+  for (const TuningDevice& device : devices) {
+    if (device.fingerprint == job.device_fingerprint) names.push_back(device.name);
+  }
+  const auto is_other = [&](const std::string& name) { return !holds(named, name); };
+  if (!std::ranges::all_of(names, is_other)) std::erase_if(names, is_other);
+  return names;
+}
+
 End run_job(const Place& place, const Job& job, JobQueue& queue, std::span<const TuningDevice> devices,
             Catalogue& catalogue, JobListener& listener) try {
   SweepProblems request;
   request.place = place;
   request.tuning.command = "serve";
+  std::vector<std::string> named;
   if (job.campaign) {
     const std::optional<StoredCampaign> campaign = queue.campaign(*job.campaign);
     if (!campaign) return {JobState::failed, "its campaign is damaged"};
@@ -68,13 +83,12 @@ End run_job(const Place& place, const Job& job, JobQueue& queue, std::span<const
     }
     request.tuning.command = fmt::format("serve, campaign {}", *job.campaign);
     request.tuning.budget = budget_of_job(*campaign);
+    named = devices_of(*campaign);
   }
   request.tuning.mode = job.mode;
-  std::vector<std::string> names;
-  for (const TuningDevice& device : devices) {
-    if (device.fingerprint == job.device_fingerprint) names.push_back(device.name);
-  }
-  request.tuning.work.devices = {names.front()};
+  // Another one at each attempt: the last may be lost.
+  const std::vector<std::string> names = names_for(job, devices, named);
+  request.tuning.work.devices = {names[static_cast<std::size_t>(job.attempts - 1) % names.size()]};
   request.grids.emplace_back().words = read_problem_words({job.shape_key});
   return end_of(sweep(request, listener));
 } catch (const DeviceError& error) {

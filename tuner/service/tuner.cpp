@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/service/tuner.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <nlohmann/json.hpp>
@@ -24,15 +25,17 @@ class Tuner::Teller final : public app::JobListener {
     tell(job_event("job_started", job));
   }
   void job_done(const Job& job, JobState state, const std::string& reason) override {
+    if (state == JobState::queued && tuner_.is_cancelled(campaign_)) state = JobState::cancelled;
     // Later jobs are of other campaigns: the cache has these as cancelled.
     tuner_.forget_cancelled();
-    retried_ = state == JobState::queued;
+    const auto equal = std::ranges::count(tuner_.devices_, job.device_fingerprint, &app::TuningDevice::fingerprint);
+    retried_ = state == JobState::queued && job.attempts % equal == 0;
     Json event = job_event("job_done", job);
     event["state"] = name_of(state);
     event["reason"] = reason;
     tell(event);
   }
-  /// Whether the last job was queued again.
+  /// Whether the last job was queued again and each device of its model has tried it.
   [[nodiscard]] bool retried() const noexcept { return retried_; }
 
   void problem_started(const Problem& problem, std::size_t index, std::size_t of, std::size_t configs,
