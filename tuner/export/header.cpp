@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "cache/base/content_hash.hpp"
 #include "cache/base/error.hpp"
 #include "cache/base/version.hpp"
 #include "cache/plan/plan.hpp"
@@ -146,13 +146,17 @@ constexpr const Winner* find_winner(const Winner* winners, std::size_t count,
 #endif
 )header";
 
-std::string identifier(const OpSpec& spec) {
-  std::string text = fmt::format("{}_{}", spec.op, name(spec.dtype));
-  for (const auto& attribute : spec.attributes) text += "_" + attribute.second;
+std::string identifier(std::string text) {
   for (char& letter : text) {
     if (std::isalnum(static_cast<unsigned char>(letter)) == 0) letter = '_';
   }
   return text;
+}
+
+std::string identifier(const OpSpec& spec) {
+  std::string text = fmt::format("{}_{}", spec.op, name(spec.dtype));
+  for (const auto& attribute : spec.attributes) text += "_" + attribute.second;
+  return identifier(std::move(text));
 }
 
 /// A string literal, in pieces that compilers accept.
@@ -197,7 +201,7 @@ class Writing {
     const std::string device = winners.front().device.fingerprint();
     std::string text = fmt::format(
         "// Made by tilewright {}: winners for {}.\n// Launch only on such a device: grids and clusters are meant for "
-        "it, and binaries for its architecture.\n{}\nnamespace tilewright_winners {{\n",
+        "it, and binaries for its architecture.\n{}",
         version(), device, kTypes);
     std::string specs;
     for (std::size_t i = 0; i < winners.size();) {
@@ -206,7 +210,10 @@ class Writing {
       if (const std::string spec = spec_text(std::span(winners).subspan(i, end - i)); !spec.empty()) specs += spec;
       i = end;
     }
-    return text + binaries_ + specs + "\n}  // namespace tilewright_winners\n";
+    // Another source of the program may have other winners of a spec: to the linker these have names of their own.
+    const std::string apart = fmt::format("of_{}_{}", identifier(winners.front().device.name), content_hash(specs));
+    text += fmt::format("\nnamespace tilewright_winners {{\n{}\ninline namespace {} {{\n{}\n", binaries_, apart, specs);
+    return text + fmt::format("}}  // namespace {}\n}}  // namespace tilewright_winners\n", apart);
   }
 
  private:
@@ -246,11 +253,13 @@ class Writing {
     std::vector<std::string> arguments;
     for (const PlannedArg& arg : plan_args(interface, rows.front().problem)) arguments.push_back(arg.name);
     return fmt::format(
-        "\n/// {}; arguments: {}.\nnamespace {} {{\n\n{}\ninline constexpr Winner winners[] = {{\n{}}};\n\n"
-        "/// Null for a shape that was not tuned.\nconstexpr const Winner* find({}) noexcept {{\n"
-        "  return find_winner(winners, {}, {{{}}});\n}}\n\n}}  // namespace {}\n",
-        spec.text(), fmt::join(arguments, ", "), identifier(spec), data, table, parameters, shapes, values,
-        identifier(spec));
+        "\n#ifdef TILEWRIGHT_WINNERS_OF_{2}\n"
+        "#error \"another header has winners of {0}, too: include this one in a source of its own\"\n"
+        "#endif\n#define TILEWRIGHT_WINNERS_OF_{2}\n"
+        "/// {0}; arguments: {1}.\nnamespace {2} {{\n\n{3}\ninline constexpr Winner winners[] = {{\n{4}}};\n\n"
+        "/// Null for a shape that was not tuned.\nconstexpr const Winner* find({5}) noexcept {{\n"
+        "  return find_winner(winners, {6}, {{{7}}});\n}}\n\n}}  // namespace {2}\n",
+        spec.text(), fmt::join(arguments, ", "), identifier(spec), data, table, parameters, shapes, values);
   }
 
   /// The rows that may serve a problem, in turn: the pinned configs, then its winners: the best, the fastest without
@@ -401,22 +410,23 @@ class Writing {
   }
 
   std::string binary(const std::string& hash) {
-    const auto [place, is_new] = binary_names_.try_emplace(hash, fmt::format("binary_{}", binary_names_.size()));
-    if (is_new) {
+    const std::string called = "binary_" + hash;
+    if (written_.insert(hash).second) {
       const std::vector<std::byte> bytes = store_.binary(hash);
-      // The driver reads the binary's headers in place.
+      // The driver reads the binary's headers in place. Headers share the binaries that they have in common.
       binaries_ += fmt::format(
-          "\nalignas(64) inline constexpr char {0}_data[] ={1};\ninline constexpr Binary {0}{{{0}_data, {2}}};\n",
-          place->second, literal(bytes), bytes.size());
+          "\n#ifndef TILEWRIGHT_WINNERS_BINARY_{3}\n#define TILEWRIGHT_WINNERS_BINARY_{3}\n"
+          "alignas(64) inline constexpr char {0}_data[] ={1};\ninline constexpr Binary {0}{{{0}_data, {2}}};\n#endif\n",
+          called, literal(bytes), bytes.size(), hash);
       ++counts_.binaries;
     }
-    return place->second;
+    return called;
   }
 
   const Store& store_;
   HeaderCounts& counts_;
   std::string binaries_;
-  std::map<std::string, std::string> binary_names_;
+  std::set<std::string> written_;
 };
 
 }  // namespace

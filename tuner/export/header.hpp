@@ -9,7 +9,8 @@
 
 /// Writes winners as a C++ header, for applications that want no files at run time: the binaries, and the launch of the
 /// kernels for each shape, as constant data with a constexpr lookup. Untuned shapes are not served, since no formula is
-/// evaluated at run time. docs/guide.md shows a launch.
+/// evaluated at run time. A program may have several headers, each in a source of its own where they share an op with
+/// its dtype and attributes. docs/guide.md shows a launch.
 namespace tilewright {
 
 struct HeaderCounts {

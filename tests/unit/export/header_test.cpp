@@ -92,6 +92,28 @@ std::string read(const std::filesystem::path& path) {
   return text.str();
 }
 
+// A source of a program with two headers, and the other one.
+constexpr const char* kOneSource = R"cpp(
+#include "one.hpp"
+#include <cstdio>
+  const char* other_config();
+  const char* other_binary();
+  int main() {
+    constexpr auto* served = tilewright_winners::scale_f16_no::find(8, 64);
+    static_assert(tilewright_winners::reduce_f16::find(64, 256)->kernel_count == 2);
+    std::printf("%s\n%s%s\n%s", served->config, served->binary->data, other_config(), other_binary());
+    return 0;
+  }
+)cpp";
+constexpr const char* kOtherSource = R"cpp(
+#include "other.hpp"
+#include "third.hpp"
+  const char* other_config() {
+    return tilewright_winners::scale_f16_no::find(8, 64)->config;
+  }
+  const char* other_binary() { return tilewright_winners::strided_f16_dense::find(8, 64)->binary->data; }
+)cpp";
+
 class Header : public ::testing::Test {
  protected:
   Header() : cache_(folder_.path() / "cache.db") {
@@ -120,6 +142,34 @@ TEST_F(Header, serves_an_application_that_has_nothing_else) {
   ASSERT_EQ(std::system(run.c_str()), 0);
   EXPECT_EQ(read(folder_.path() / "out"), "wide{num_warps=2,vec=8,static_dims=1}");
   EXPECT_THAT(read(folder_.path() / "log"), HasSubstr("wide_symbol"));
+}
+
+TEST_F(Header, serves_beside_others_of_the_same_program) {
+  const std::string folder = folder_.path().string();
+  const auto compiles = [&](const std::string& what) {
+    return std::system(
+               (std::string(TILEWRIGHT_CXX) + " -std=c++17 -Wall -Wextra -Werror " + what + " 2> " + folder + "/errors")
+                   .c_str()) == 0;
+  };
+  std::vector<WinnerRow> rows = selected_winners(cache_.store(), {.ops = {"scale"}, .devices = {}});
+  rows[0].winner.trial.build_key.clear();
+  std::ofstream(folder_.path() / "one.hpp") << made();
+  std::ofstream(folder_.path() / "other.hpp") << header_text(cache_.store(), rows, counts_);
+  std::ofstream(folder_.path() / "third.hpp") << made({.ops = {"strided"}, .devices = {}});
+  std::ofstream(folder_.path() / "one.cpp") << kOneSource;
+  std::ofstream(folder_.path() / "other.cpp") << kOtherSource;
+  ASSERT_TRUE(compiles("-o " + folder + "/app " + folder + "/one.cpp " + folder + "/other.cpp"))
+      << read(folder_.path() / "errors");
+  ASSERT_EQ(std::system((folder + "/app > " + folder + "/out").c_str()), 0);
+  const auto text = [](const std::vector<std::byte>& lines) {
+    return std::string(reinterpret_cast<const char*>(lines.data()));
+  };
+  EXPECT_EQ(read(folder_.path() / "out"), "wide{num_warps=2,vec=8,static_dims=1}\n" + text(scale_binary()) +
+                                              "wide{num_warps=4,vec=4,static_dims=0}\n" + text(strided_binary()));
+
+  std::ofstream(folder_.path() / "both.cpp") << "#include \"one.hpp\"\n#include \"other.hpp\"\n";
+  EXPECT_FALSE(compiles("-fsyntax-only " + folder + "/both.cpp"));
+  EXPECT_THAT(read(folder_.path() / "errors"), HasSubstr("another header has winners of scale[dtype=f16"));
 }
 
 TEST_F(Header, says_which_strides_and_extents_of_a_map_come_with_the_call) {
