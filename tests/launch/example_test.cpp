@@ -119,12 +119,27 @@ TEST_F(ExampleTest, the_application_says_what_is_wrong_with_its_cache) {
 }
 
 TEST_F(ExampleTest, the_c_application_queries_and_launches) {
-  const Outcome outcome = run(TILEWRIGHT_EXAMPLE_C);
+  const Outcome outcome = run(TILEWRIGHT_EXAMPLE_C " --no-check");
   EXPECT_EQ(outcome.code, 0) << outcome.text;
   const auto json = nlohmann::json::parse(outcome.text.substr(0, outcome.text.find('\n')));
   EXPECT_EQ(json["problem"], "softmax[dtype=f32,pitch=dense]{rows=2,cols=4096}");
   EXPECT_EQ(json["fit"], "default");
   EXPECT_THAT(launched(), HasSubstr("softmax grid=2,1,1"));
+}
+
+TEST_F(ExampleTest, the_c_application_finds_a_wrong_result) {
+  const Outcome outcome = run(TILEWRIGHT_EXAMPLE_C);
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.text, HasSubstr("WRONG"));
+}
+
+TEST_F(ExampleTest, applications_wait_for_their_copies_before_they_launch) {
+  for (const char* application : {TILEWRIGHT_EXAMPLE, TILEWRIGHT_EXAMPLE_C, TILEWRIGHT_DECODE_LOOP}) {
+    const Outcome outcome = run(std::string("TILEWRIGHT_RECORDING_FAIL=cuCtxSynchronize:719 ") + application);
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_THAT(outcome.text, HasSubstr("copying to the device failed"));
+    EXPECT_EQ(launched(), "");
+  }
 }
 
 TEST_F(ExampleTest, the_attention_layer_launches_three_kernels) {

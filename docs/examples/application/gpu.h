@@ -84,8 +84,10 @@ static inline void* gpu_allocate(size_t bytes) {
 
 static inline void gpu_release(void* memory) { gpu_check(gpu.release((uintptr_t)memory), "freeing device memory"); }
 
+/* Waits for the copy: of pageable memory it may go on after the call, and streams of gpu_create_stream() do not wait. */
 static inline void gpu_copy_to(void* memory, const void* from, size_t bytes) {
   gpu_check(gpu.copy_to((uintptr_t)memory, from, bytes), "copying to the device");
+  gpu_check(gpu.synchronize(), "copying to the device");
 }
 
 /* Waits for the launches made before. */

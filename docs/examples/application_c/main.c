@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The launch library from C: what is served for a shape, and a launch of it.
- *   tilewright-example-c        the cache is $TILEWRIGHT_CACHE, else the user's */
+/* The launch library from C: what is served for a shape, a launch of it, and a check of its first row.
+ *   tilewright-example-c [--no-check]        the cache is $TILEWRIGHT_CACHE, else the user's */
 #include <stdio.h>
+#include <string.h>
 #include <tilewright/tilewright.h>
 
 #include "../application/gpu.h"
@@ -13,7 +14,8 @@ static int failed(const char* what) {
   return 1;
 }
 
-int main(void) {
+int main(int argc, char** argv) {
+  const int check = argc < 2 || strcmp(argv[1], "--no-check") != 0;
   static float values[kRows * kCols];
   const int64_t dims[2] = {kRows, kCols};
   tw_launcher* launcher = NULL;
@@ -21,6 +23,7 @@ int main(void) {
   char* json = NULL;
   void *x, *y, *args[2];
   double sum = 0;
+  int is_wrong = 0;
   size_t i;
 
   gpu_open();
@@ -40,10 +43,11 @@ int main(void) {
   if (tw_launch(softmax, NULL, dims, 2, args, 2) != TW_OK) return failed("launching");
   gpu_copy_from(values, y, sizeof values);
   for (i = 0; i < kCols; ++i) sum += values[i];
-  printf("launched; the first row of the result sums up to %.6f\n", sum);
+  if (check) is_wrong = !(sum > 0.999 && sum < 1.001);
+  printf("launched; the first row of the result sums up to %.6f%s\n", sum, is_wrong ? ", which is WRONG" : "");
 
   gpu_release(x);
   gpu_release(y);
   tw_close(launcher);
-  return 0;
+  return is_wrong;
 }
