@@ -53,8 +53,13 @@ class Packages(unittest.TestCase):
         self.assertEqual(set(packages), {"tilewright", "tilewright-winners"})
         for package in packages.values():
             call("dpkg-deb", "--extract", package, self.folder / "root")
-        fields = call("dpkg-deb", "--field", packages["tilewright"], "Depends", "Recommends")
-        self.assertRegex(fields, r"\ADepends: .*libc6 \(>= 2\.\d+\).*\nRecommends: tilewright-winners\n\Z")
+        version = call("dpkg-deb", "--field", packages["tilewright"], "Version").strip()
+        fields = call("dpkg-deb", "--field", packages["tilewright"], "Depends", "Recommends", "Breaks")
+        self.assertRegex(fields, r"(?m)^Depends: .*libc6 \(>= 2\.\d+\)")
+        self.assertIn(f"Recommends: tilewright-winners (= {version})\n", fields)
+        self.assertIn(f"Breaks: tilewright-winners (<< {version})\n", fields)
+        fields = call("dpkg-deb", "--field", packages["tilewright-winners"], "Version", "Breaks")
+        self.assertEqual(fields, f"Version: {version}\nBreaks: tilewright (<< {version})\n")
         prefix = self.folder / "root" / "usr"
         self.assertIn("softmax", call(prefix / "bin" / "tilewright", "list", env=CLEAN))
         self.check_launches(prefix)
