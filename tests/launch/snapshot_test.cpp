@@ -14,6 +14,7 @@
 
 #include "cache/base/sha256.hpp"
 #include "cache/store/whole_file.hpp"
+#include "docs/examples/ranks/mpi_ranks.hpp"
 #include "tests/launch/launch_fixture.hpp"
 
 namespace tilewright {
@@ -127,6 +128,23 @@ TEST_F(SnapshotTest, ranks_compare_the_file_and_what_it_served) {
   one.refresh();
   EXPECT_EQ(one.snapshot().snapshot, "sha256:" + next_);
   EXPECT_NE(one.snapshot().plans_digest, two.snapshot().plans_digest) << "served otherwise";
+}
+
+TEST_F(SnapshotTest, ranks_of_mpi_open_what_rank_0_names) {
+  for (const int rank : {0, 1}) {
+    fake_mpi_rank = rank;
+    EXPECT_EQ(ranks::pin_for_all(link(), 0).snapshot().snapshot, "sha256:" + old_);
+    point(next_);
+  }
+}
+
+TEST_F(SnapshotTest, no_rank_of_mpi_opens_a_cache_that_tuners_write) {
+  const std::string cache = filled_cache();
+  const SampleCache writer(cache_path());
+  for (const int rank : {0, 1}) {
+    fake_mpi_rank = rank;
+    EXPECT_THROW((void)ranks::pin_for_all(cache, 0), LaunchError);
+  }
 }
 
 TEST_F(SnapshotTest, a_cache_that_tuners_write_is_no_snapshot) {

@@ -9,12 +9,14 @@
 /// All ranks of an MPI job are served from one snapshot, and find out before the first step where they are not.
 namespace ranks {
 
-/// Rank 0 says which snapshot the link leads to; every rank opens that one by its hash.
+/// Rank 0 says which snapshot the link leads to; every rank opens that one by its hash. Where there is none, as of a
+/// cache that tuners write, every rank throws a tilewright::LaunchError.
 inline tilewright::Launcher pin_for_all(const std::string& link, MPI_Comm job) {
   int rank = 0;
   MPI_Comm_rank(job, &rank);
-  std::string pin(std::string("sha256:").size() + 64, ' ');
+  std::string pin;
   if (rank == 0) pin = tilewright::Launcher(link).snapshot().snapshot;
+  pin.resize(std::string("sha256:").size() + 64, ' ');
   MPI_Bcast(pin.data(), static_cast<int>(pin.size()), MPI_CHAR, 0, job);
   return tilewright::Launcher({.cache = link, .snapshot = pin});
 }

@@ -14,13 +14,16 @@ import tilewright
 
 
 def pin_for_all(folder: str) -> tilewright.Launcher:
-    """Rank 0 says which snapshot its folder's link leads to; every rank opens that one by its hash."""
+    """Rank 0 says which snapshot its folder's link leads to; every rank opens that one by its hash, or raises why there
+    is none."""
     said = [None]
     if torch.distributed.get_rank() == 0:
         with tilewright.Launcher(os.path.join(folder, "stable.db")) as launcher:
-            said = [launcher.snapshot()["snapshot"]]
+            said = [launcher.snapshot()]
     torch.distributed.broadcast_object_list(said, src=0)
-    return tilewright.Launcher(os.path.join(folder, "stable.db"), snapshot=said[0])
+    if said[0]["snapshot"] is None:
+        raise RuntimeError(f"{said[0]['cache']} of rank 0 is no snapshot: {said[0]['why']}")
+    return tilewright.Launcher(os.path.join(folder, "stable.db"), snapshot=said[0]["snapshot"])
 
 
 def require_same_plans(launcher: tilewright.Launcher) -> None:

@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples are short. That they run is tests/launch/example_test.cpp's."""
+"""The examples are short, and ranks without a common snapshot refuse. That the applications run is
+tests/launch/example_test.cpp's."""
 import pathlib
+import runpy
+import sys
+import types
 import unittest
+from unittest import mock
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[3] / "docs" / "examples"
 
@@ -11,6 +16,42 @@ class Examples(unittest.TestCase):
         for path in ("application/main.cpp", "application_c/main.c", "python/main.py"):
             with self.subTest(path):
                 self.assertLess(len((EXAMPLES / path).read_text(encoding="utf-8").splitlines()), 60)
+
+
+class Ranks(unittest.TestCase):
+    """Of torch, one after the other."""
+
+    def opened(self, snapshot):
+        """What each of two ranks opens, or says."""
+        sent, opened = [], []
+
+        def broadcast(objects, src):
+            sent.extend(objects if not sent else [])
+            objects[:] = sent
+
+        distributed = types.ModuleType("torch.distributed")
+        distributed.broadcast_object_list = broadcast
+        torch = types.ModuleType("torch")
+        torch.distributed = distributed
+        with mock.patch.dict(sys.modules, {"torch": torch, "torch.distributed": distributed}), \
+                mock.patch("tilewright.Launcher") as launcher:
+            launcher.return_value.__enter__.return_value.snapshot.return_value = snapshot
+            pin_for_all = runpy.run_path(str(EXAMPLES / "ranks" / "torch_ranks.py"))["pin_for_all"]
+            for rank in range(2):
+                distributed.get_rank = lambda rank=rank: rank
+                try:
+                    pin_for_all("folder")
+                    opened.append(launcher.call_args.kwargs["snapshot"])
+                except RuntimeError as error:
+                    opened.append(str(error))
+        return opened
+
+    def test_open_what_rank_0_names(self):
+        self.assertEqual(self.opened({"cache": "stable.db", "snapshot": "sha256:1"}), ["sha256:1"] * 2)
+
+    def test_refuse_where_rank_0_has_no_hash(self):
+        said = self.opened({"cache": "stable.db", "snapshot": None, "why": "tuners write the cache"})
+        self.assertEqual(said, ["stable.db of rank 0 is no snapshot: tuners write the cache"] * 2)
 
 
 if __name__ == "__main__":
