@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "tuner/compile/source.hpp"
+#include "tuner/verify/reference_run.hpp"
 
 namespace tilewright {
 
@@ -70,34 +71,60 @@ bool BuiltInOp::is_legal(const Problem& problem, const Config& config) const {
       make_plan(definition_->interface, candidate.implementation->recipe, candidate.config, problem, device_->facts()));
 }
 
-std::string BuiltInOp::fault(const Problem& problem, const Config& config, const ArgumentSet::Options& options) {
-  const Candidate candidate = resolve_config(*definition_, config);
-  const ImplementationRecipe& recipe = candidate.implementation->recipe;
-  const auto plan = make_plan(definition_->interface, recipe, candidate.config, problem, device_->facts());
-  if (const auto* illegal = std::get_if<Illegal>(&plan)) return illegal->reason;
+BuiltInOp::Loaded BuiltInOp::load(const Problem& problem, const Candidate& candidate, const LaunchPlan& plan) {
   const GeneratedSource source =
-      generate_source(*definition_, *candidate.implementation, candidate.config, problem, std::get<LaunchPlan>(plan));
-  const GeneratedSource reference = generate_reference(*definition_, problem);
+      generate_source(*definition_, *candidate.implementation, candidate.config, problem, plan);
   const CompileResult& binary = compile(source.text, source.entries);
-  Verifier verifier(*device_, *definition_, problem, compile(reference.text, reference.entries), options);
-  const auto executable =
-      device_->load(binary.binary, kernel_facts(binary), definition_->interface, recipe, candidate.config, problem);
-  std::vector<std::unique_ptr<DeviceBuffer>> buffers;
-  std::vector<Address> workspaces;
-  for (const PlannedWorkspace& workspace : executable->plan().workspaces) {
-    // Uncleared workspaces hold NaN, as used memory might.
+  Loaded loaded{device_->load(binary.binary, kernel_facts(binary), definition_->interface,
+                              candidate.implementation->recipe, candidate.config, problem),
+                {},
+                {}};
+  for (const PlannedWorkspace& workspace : loaded.executable->plan().workspaces) {
     const bool cleared = workspace.zero != WorkspaceRecipe::Zero::never;
     const std::vector<std::byte> content(std::max<std::size_t>(workspace.bytes, 1), std::byte(cleared ? 0 : 0xff));
-    buffers.push_back(device_->allocate(content.size(), "workspace " + workspace.name));
-    device_->upload(buffers.back()->address(), content);
-    workspaces.push_back(buffers.back()->address());
+    loaded.buffers.push_back(device_->allocate(content.size(), "workspace " + workspace.name));
+    device_->upload(loaded.buffers.back()->address(), content);
+    loaded.workspaces.push_back(loaded.buffers.back()->address());
   }
+  return loaded;
+}
+
+std::string BuiltInOp::fault(const Problem& problem, const Config& config, const ArgumentSet::Options& options) {
+  const Candidate candidate = resolve_config(*definition_, config);
+  const auto plan =
+      make_plan(definition_->interface, candidate.implementation->recipe, candidate.config, problem, device_->facts());
+  if (const auto* illegal = std::get_if<Illegal>(&plan)) return illegal->reason;
+  const GeneratedSource reference = generate_reference(*definition_, problem);
+  Verifier verifier(*device_, *definition_, problem, compile(reference.text, reference.entries), options);
+  const Loaded loaded = load(problem, candidate, std::get<LaunchPlan>(plan));
   try {
-    const Verdict verdict = verifier.check(*executable, workspaces);
+    const Verdict verdict = verifier.check(*loaded.executable, loaded.workspaces);
     return verdict.right ? "" : fmt::format("{} on {}: {}", config.text(), problem.key(), verdict.reason);
   } catch (const DeviceError& error) {
     return fmt::format("{} on {}: {}", config.text(), problem.key(), error.what());
   }
+}
+
+std::vector<std::vector<std::byte>> BuiltInOp::outputs(const Problem& problem, const Config& config, int launches) {
+  const Candidate candidate = resolve_config(*definition_, config);
+  const auto plan =
+      make_plan(definition_->interface, candidate.implementation->recipe, candidate.config, problem, device_->facts());
+  if (const auto* illegal = std::get_if<Illegal>(&plan)) throw Error(illegal->reason);
+  const Loaded loaded = load(problem, candidate, std::get<LaunchPlan>(plan));
+  ArgumentSet set(*device_, *definition_, problem, {});
+  set.place(loaded.executable->plan().args);
+  std::vector<std::vector<std::byte>> all;
+  for (int launch = 0; launch < launches; ++launch) {
+    set.poison_outputs();
+    loaded.executable->run({set.values(), loaded.workspaces});
+    std::vector<std::byte>& bytes = all.emplace_back();
+    for (std::size_t i = 0; i < set.args().size(); ++i) {
+      if (!is_output(set.args()[i])) continue;
+      const std::vector<std::byte> more = set.read(i);
+      bytes.insert(bytes.end(), more.begin(), more.end());
+    }
+  }
+  return all;
 }
 
 }  // namespace tilewright

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -36,8 +37,17 @@ class BuiltInOp {
   /// Empty if the config is right for all data sets of `options`; else what is wrong.
   [[nodiscard]] std::string fault(const Problem& problem, const Config& config,
                                   const ArgumentSet::Options& options = {});
+  /// The bytes of all outputs after each of `launches` launches, which order threads and blocks differently.
+  [[nodiscard]] std::vector<std::vector<std::byte>> outputs(const Problem& problem, const Config& config, int launches);
 
  private:
+  /// A config that is ready to run, and its workspaces. Uncleared ones hold NaN, as used memory might.
+  struct Loaded {
+    std::unique_ptr<DeviceExecutable> executable;
+    std::vector<std::unique_ptr<DeviceBuffer>> buffers;
+    std::vector<Address> workspaces;
+  };
+  Loaded load(const Problem& problem, const Candidate& candidate, const LaunchPlan& plan);
   const CompileResult& compile(const std::string& text, const std::vector<std::string>& entries);
 
   Catalogue catalogue_;
