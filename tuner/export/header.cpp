@@ -410,7 +410,7 @@ class Writing {
   }
 
   std::string binary(const std::string& hash) {
-    const std::string called = "binary_" + hash;
+    std::string called = "binary_" + hash;
     if (written_.insert(hash).second) {
       const std::vector<std::byte> bytes = store_.binary(hash);
       // The driver reads the binary's headers in place. Headers share the binaries that they have in common.
