@@ -17,9 +17,8 @@ struct Settings;
 
 class Gate {
  public:
-  /// Throws UsageError if other machines can reach the address, directly or by a proxy, unless there are tokens, and TLS
-  /// here or at the proxy.
-  /// `told` hears of a token file that can no longer be read.
+  /// Throws UsageError if other machines can reach the address, directly or by a proxy, unless there are tokens, and
+  /// TLS here or at the proxy. `told` hears of a token file that can no longer be read.
   explicit Gate(const Settings& settings, std::function<void(const std::string&)> told = {});
 
   /// A request's refusal, or nullopt if it is admitted. `route`: null if none matches. Sets call.caller. One thread.
