@@ -19,8 +19,8 @@ class JobListener : public Listener {
 
 /// Tunes one job: a campaign's, in the campaigns' order, else the miss with the greatest weight, which is its requests
 /// times its bytes. False if these devices have none. A job whose device was lost waits again, up to three attempts,
-/// which go round the devices of its model, or those of them that its campaign names. A cancelled job waits again, unless
-/// its campaign is cancelled.
+/// which go round the devices of its model, or those of them that its campaign names. A cancelled job waits again,
+/// unless its campaign is cancelled.
 [[nodiscard]] bool tune_next(const Place& place, std::span<const TuningDevice> devices, JobListener& listener);
 
 /// Call it once, before the first tune_next(): jobs that ran when the last service was killed wait again.
