@@ -189,7 +189,7 @@ class Pages(unittest.TestCase):
         results = {"untuned": result("untuned") | {"figures": {"specs": [
             old, old | {"spec": "softmax --within rows=1..8", "mean": 0.5}]}}}
         text = benchmark_pages.readme_table(results).replace("\n  ", " ")
-        self.assertIn("(20, of 1 spec, served by an export) lose", text)
+        self.assertIn("(20, bf16, served by an export) lose", text)
         self.assertIn("The worst spec, `softmax` within `rows=1..8`, loses 50.0 % in the mean.", text)
 
     def test_of_ceilings_tell_the_least_of_large_cells_apart(self):
@@ -255,6 +255,16 @@ class Pages(unittest.TestCase):
         self.assertIn("| 33.4 | 50.1 | 40.1 | Triton | 1.200 ±0.010 | 700 | 99.3 | 1.020 (nearest) |", text)
         self.assertIn("| gemm_dropout | 1 | 1.200 (1.200) |", text)
         self.assertNotIn("over bound", text)
+
+    def test_of_fused_products_have_a_mean_over_other_libraries_which_is_the_readmes(self):
+        cell = {**CELL, "op": "mlp", "tflops": 700.0, "peers_ns": {"triton": 43420.0, "unfused": 40080.0},
+                "over_peers": {"triton": 1.3, "unfused": 1.2}, "fastest": "unfused"}
+        results = {"fused": {**result("rows"), "part": "fused", "figures": {"versions": {}, "cells": [cell]}}}
+        text = " ".join(benchmark_pages.page("fused", results["fused"]).split())
+        self.assertIn("geometric mean 1.200 of 1 cells, least 1.200; 1 at 1.000 or above. Without our own unfused "
+                      "chain among the peers: geometric mean 1.300 of 1 cells, least 1.300;", text)
+        self.assertIn("[fused](docs/benchmarks/fused.md) 1.300 (1; 1.300).", benchmark_pages.readme_table(results))
+        self.assertNotIn("Without our own", benchmark_pages.summary([CELL]))
 
     def test_of_decoding_say_that_triton_has_no_arm(self):
         text = benchmark_pages.page("decode", result("decode"))
