@@ -122,7 +122,7 @@ class Resolver {
   const Table& table_;
 };
 
-/// No number is unknown.
+/// NaN is an unknown value.
 Known known(double number) { return std::isnan(number) ? Known() : number; }
 
 struct CellKnown {

@@ -131,8 +131,8 @@ class ProblemRun {
     std::vector<std::byte> bytes;
   };
   [[nodiscard]] std::map<std::string, Trial> known_trials() const;
-  /// Keeps only the base, `kept` and the leaders of the problem that this one follows (OpDefinition::follows). Keeps all
-  /// if it follows none or none of the leaders is legal here.
+  /// Keeps only the base, `kept`, and the leaders of the problem that this one follows (OpDefinition::follows). Keeps
+  /// all if it follows none or none of the leaders is legal here.
   void follow(std::vector<Candidate>& legal, const std::set<std::string>& kept) const;
   /// Sets known_before_ to the known candidates that the search does not ask for.
   void count_known();

@@ -19,8 +19,8 @@ namespace tilewright::reading {
 [[nodiscard]] std::vector<FormulaPiece> inlined(const SourceText& formula, const std::map<std::string, Let>& lets);
 
 /// Reads the table `let` of an implementation into `vocabulary.lets`; `vocabulary` already knows the parameters. Lets
-/// may use each other in any order; more than 256 are one mistake. A let of the definition itself, not of a fragment, that no formula uses is a
-/// mistake.
+/// may use each other in any order; more than 256 are one mistake. A let of the definition itself, not of a fragment,
+/// that no formula uses is a mistake.
 void read_lets(const Node& implementation, Section& section, NameRegistry& names, Vocabulary& vocabulary);
 
 }  // namespace tilewright::reading
