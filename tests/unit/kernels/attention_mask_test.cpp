@@ -9,6 +9,7 @@
 #include <fstream>
 #include <ostream>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 
 #include "tests/temporary_folder.hpp"
@@ -19,49 +20,63 @@ namespace {
 
 using ::testing::StartsWith;
 
-/// Where a kernel's mask, but not the reference's, ends: `text` with one number in it, which is 1 where it is right.
+/// Where a kernel's mask, but not the reference's, ends or begins. {} in `text` is what moves it: nothing, " + 1" or
+/// " - 1".
 struct Mask {
   const char *folder, *header, *text;
+  bool is_begin = false;
 };
-constexpr Mask kOfTiles{"attention", "work.cuh", "clamp(last_token + diagonal + {});\n  }}"};
-constexpr Mask kOfDecoding{"attention_decode", "split.cuh", "last + {} : place.sequence.length"};
+constexpr Mask kOfTiles{"attention", "work.cuh", "clamp(last_token + diagonal + 1{});\n  }"};
+constexpr Mask kOfDecoding{"attention_decode", "split.cuh", "last + 1{} : place.sequence.length"};
+constexpr Mask kOfDecodingBegin{"attention_decode", "split.cuh", "has_first ? last - call.left{} - own_key", true};
+constexpr Mask kOfGradients{"attention_bwd", "tiles.cuh",
+                            "column < present && (!G::kMasked || (distance >= call.first && distance <= call.last{}))"};
+constexpr Mask kOfGradientsBegin{"attention_bwd", "tiles.cuh",
+                                 "                    !G::kMasked || (distance >= call.first{} && distance", true};
 
-/// Copies the mask's folder into `to`, with the mask's end moved.
-void copy_moved(const Mask& mask, int keys, const std::filesystem::path& to) {
-  std::filesystem::copy(test_kernels_dir() / mask.folder, to, std::filesystem::copy_options::recursive);
+void replace(const std::filesystem::path& file, const std::string& from, const std::string& to) {
   std::stringstream text;
-  text << std::ifstream(to / mask.header).rdbuf();
+  text << std::ifstream(file).rdbuf();
   std::string source = text.str();
-  const std::string right = fmt::format(fmt::runtime(mask.text), 1);
-  const std::size_t at = source.find(right);
-  if (at == std::string::npos) throw std::logic_error(fmt::format("{} has masks in other words", mask.header));
-  source.replace(at, right.size(), fmt::format(fmt::runtime(mask.text), keys));
-  std::ofstream(to / mask.header) << source;
+  const std::size_t at = source.find(from);
+  if (at == std::string::npos) throw std::logic_error(fmt::format("{} has no '{}'", file.string(), from));
+  source.replace(at, from.size(), to);
+  std::ofstream(file) << source;
+}
+
+/// Copies the mask's folder into `to`, with `more` keys in the mask.
+void copy_moved(const Mask& mask, int more, const std::filesystem::path& to) {
+  std::filesystem::copy(test_kernels_dir() / mask.folder, to, std::filesystem::copy_options::recursive);
+  const auto moved = [&](const char* by) { return fmt::format(fmt::runtime(mask.text), by); };
+  replace(to / mask.header, moved(""), moved(more == 0 ? "" : (more > 0) != mask.is_begin ? " + 1" : " - 1"));
 }
 
 struct Call {
   const char* name;
   Mask mask;
   const char* key;
-  const char* implementation;  // null: the op's base
-  std::uint64_t seed;          // of data in which random scores hide one key
+  const char* implementation;    // null: the op's base
+  std::uint64_t seed;            // of data in which random scores hide one key
+  const char* narrow = nullptr;  // the line of a narrow window, which `wide` takes the place of
+  const char* wide = nullptr;
 };
 void PrintTo(const Call& call, std::ostream* out) { *out << call.name; }
 
 class AttentionMask : public ::testing::TestWithParam<Call> {
  protected:
-  /// The fault found if the mask ends `keys` keys after the diagonal (exclusive); 1 is right.
-  static std::string fault(int keys) {
+  /// The fault found if the mask leaves `more` keys.
+  static std::string fault(int more) {
     const Call& call = GetParam();
     const TemporaryFolder folder;
     const std::string name = std::string(call.key).substr(0, std::string(call.key).find('['));
-    copy_moved(call.mask, keys, folder.path() / call.mask.folder);
+    copy_moved(call.mask, more, folder.path() / call.mask.folder);
     if (name != call.mask.folder) {
       // What a source names as "FOLDER/HEADER" is looked for beside it first.
       constexpr auto kAll = std::filesystem::copy_options::recursive;
       std::filesystem::copy(test_kernels_dir() / name, folder.path() / name, kAll);
       std::filesystem::copy(folder.path() / call.mask.folder, folder.path() / name / call.mask.folder, kAll);
     }
+    if (call.narrow != nullptr) replace(folder.path() / name / (name + ".toml"), call.narrow, call.wide);
     BuiltInOp op(name, {folder.path()});
     const Problem problem = op.problem(call.key);
     const Config config =
@@ -73,14 +88,14 @@ class AttentionMask : public ::testing::TestWithParam<Call> {
   }
 };
 
-TEST_P(AttentionMask, that_is_right_passes) { EXPECT_EQ(fault(1), ""); }
+TEST_P(AttentionMask, that_is_right_passes) { EXPECT_EQ(fault(0), ""); }
 
 TEST_P(AttentionMask, with_one_key_more_shows_on_planted_scores_alone) {
-  EXPECT_THAT(fault(2), StartsWith("on the sample 'planted': "));
+  EXPECT_THAT(fault(1), StartsWith("on the sample 'planted': "));
 }
 
 TEST_P(AttentionMask, with_one_key_less_shows_on_planted_scores_alone) {
-  EXPECT_THAT(fault(0), StartsWith("on the sample 'planted': "));
+  EXPECT_THAT(fault(-1), StartsWith("on the sample 'planted': "));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -93,7 +108,17 @@ INSTANTIATE_TEST_SUITE_P(
              2},
         Call{"attention_paged", kOfDecoding,
              "attention_paged[dtype=bf16]{batch=1,hq=1,hkv=1,sq=2,max_pages=4096,page=16,d=32,pages=4096}", "split",
-             24}),
+             24},
+        Call{"attention_decode", kOfDecoding,
+             "attention_decode[dtype=bf16]{batch=1,hq=1,hkv=1,sq=2,sk=65536,d=32,dv=8}", "split", 64},
+        Call{"attention_decode_window", kOfDecodingBegin,
+             "attention_decode[dtype=bf16,window=yes]{batch=1,hq=1,hkv=1,sq=2,sk=65536,d=32,dv=8}", "split", 16,
+             "\nleft = 40\n", "\nleft = 60000\n"},
+        Call{"attention_bwd", kOfGradients,
+             "attention_bwd[dtype=bf16,causal=yes]{b=1,hq=1,hkv=1,sq=2,sk=32768,d=32,dv=8}", "mma", 2},
+        Call{"attention_bwd_window", kOfGradientsBegin,
+             "attention_bwd[dtype=bf16,window=yes]{b=1,hq=1,hkv=1,sq=2,sk=65536,d=32,dv=8}", "mma", 4, "\nleft = 3\n",
+             "\nleft = 30000\n"}),
     [](const auto& call) { return std::string(call.param.name); });
 
 }  // namespace
