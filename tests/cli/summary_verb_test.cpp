@@ -32,6 +32,11 @@ TEST_F(SummaryVerb, has_a_row_an_op_dtype_and_device) {
   EXPECT_GT(rows.size(), 30U);
 }
 
+TEST_F(SummaryVerb, has_the_share_that_nine_tenths_exceed) {
+  const Outcome outcome = asked({"summary"});
+  EXPECT_NE(outcome.out.find(" p10 "), std::string::npos) << outcome.out;
+}
+
 TEST_F(SummaryVerb, says_that_there_is_nothing) {
   const Outcome outcome = run({"summary", "--cache", (folder / "none.db").string()});
   EXPECT_EQ(outcome.code, 1);

@@ -65,8 +65,7 @@ std::vector<Source<Group>> sources_of(bool attributes) {
   const std::vector<Source<Group>> more{
       {column("problems", "problems"), [](const Group& group) { return Cell(group.problems); }},
       {column("share_at_median", "of ceiling", Unit::share), [](const Group& group) { return share_at(group, 0.5); }},
-      {spare_column("share_at_tenth", "a tenth below", Unit::share),
-       [](const Group& group) { return share_at(group, 0.1); }},
+      {spare_column("share_at_tenth", "p10", Unit::share), [](const Group& group) { return share_at(group, 0.1); }},
       {spare_column("shares", "with ceiling"),
        [](const Group& group) { return Cell(static_cast<std::int64_t>(group.shares.size())); }},
       {spare_column("launch_bound", "launch-bound"), [](const Group& group) { return Cell(group.launch_bound); }},
