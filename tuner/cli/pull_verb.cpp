@@ -104,8 +104,8 @@ Verb pull_verb() {
       "launchers follow it while they run.",
       "An interrupted download continues. If nobody answers, the present snapshot stays and its age is printed. The "
       "newest snapshots and those in use are kept.",
-      "Sends the shapes that applications missed to the service. Uses the proxies of "
-      "http_proxy, https_proxy and no_proxy.",
+      "Sends the shapes that applications missed to the service. Uses http_proxy, https_proxy, all_proxy and "
+      "no_proxy.",
   };
   verb.options = {
       {"channel", "NAME", "The channel. Default: stable."},

@@ -331,7 +331,8 @@ Verb sweep_verb() {
       {"tilewright sweep gemm --dry-run --device H200", "The work that the cache lacks for that GPU."},
       {"tilewright sweep softmax dtype=bf16 --seeded 40", "Random shapes, for `tilewright prepare` to learn from."},
       {"tilewright sweep --misses", "The untuned shapes that applications used on this GPU."},
-      {"tilewright sweep --tuned --dry-run", "What new implementations leave to try at the tuned problems."},
+      {"tilewright sweep --tuned --dry-run --device H200",
+       "What new implementations leave to try at the tuned problems."},
       {"tilewright sweep --revalidate", "After a new driver or CUDA: are the winners still the fastest?"},
   };
   verb.exit_codes =
