@@ -72,7 +72,7 @@ class Preparing {
                       range_of(key),
                       {.helpful = most_,
                        .filled = std::min(most_, kFewSpares) - std::min({most_, kFewSpares, prepared.there}),
-                       .covering = kMostCovering});
+                       .covering = std::min(most_, kMostCovering)});
     std::vector<std::string> builds;
     for (const Spare& spare : chosen) builds.push_back(request(spare));
     for (std::size_t i = 0; i < chosen.size() && !listener_.cancelled(); ++i) {

@@ -53,11 +53,9 @@ Verb prepare_verb() {
           "compiles configs without specialised dims. It draws random shapes between and around the tuned ones, those "
           "of the whole op if the spec has fewer than {}. It takes, one by one, the config that most reduces the mean "
           "expected loss there, until none reduces it by {:.2f} %. Where no timed config of an implementation is "
-          "legal, "
-          "untimed ones count. Configs within {:.0f} % of the best one of a tuned "
-          "shape follow, up to {} in all. Where all binaries are expected to take twice the fastest's time or more, up "
-          "to {} more are compiled, which need not have been timed. The cache keeps them as spares, which go where the "
-          "model goes.",
+          "legal, untimed ones count. Configs within {:.0f} % of the best one of a tuned shape follow, up to {} in "
+          "all. Where all binaries are expected to take twice the fastest's time or more, up to {} more are compiled, "
+          "which need not have been timed. The cache keeps them as spares, which go where the model goes.",
           app::kShapesOfItsOwn, 100 * kLeastHelp, 100 * kNearlyBest, app::kFewSpares, kMostCovering),
       "If dtype and attributes are given, only their binaries are compiled; the model is stored for all.",
       "Nothing is measured, so no device is needed. Run it after the sweeps and before an export: it learns anew each "
@@ -65,7 +63,8 @@ Verb prepare_verb() {
   };
   verb.options = {
       {"configs", "N",
-       "The most spares that are added to each dtype and attributes, the most helpful first. Default: 128."},
+       "The most spares that are added to each dtype and attributes, the most helpful first, and as many at most for "
+       "shapes that are served poorly. Default: 128."},
       kJobs,
       kCompileTimeout,
       kDevice,
