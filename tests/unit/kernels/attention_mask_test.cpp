@@ -26,7 +26,7 @@ struct Mask {
   const char *folder, *header, *text;
   bool is_begin = false;
 };
-constexpr Mask kOfTiles{"attention", "work.cuh", "clamp(last_token + diagonal + 1{});\n  }"};
+constexpr Mask kOfTiles{"attention", "work.cuh", "clamp(last_token + diagonal + 1{});\n  }}"};
 constexpr Mask kOfDecoding{"attention_decode", "split.cuh", "last + 1{} : place.sequence.length"};
 constexpr Mask kOfDecodingBegin{"attention_decode", "split.cuh", "has_first ? last - call.left{} - own_key", true};
 constexpr Mask kOfGradients{"attention_bwd", "tiles.cuh",
