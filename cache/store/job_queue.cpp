@@ -22,7 +22,8 @@ JobState decode_state(const std::string& text) {
   return static_cast<JobState>(found == kStates.end() ? 4 : found - kStates.begin());
 }
 
-// The queue goes on without its damaged rows: `intact` would throw at the first.
+// The queue goes on without its damaged rows: `intact` would throw at the first, and an update would give one a checksum
+// that is right.
 constexpr const char* kWholeJob =
     "j.checksum = row_hash('jobs', j.id, j.campaign, j.shape_key, j.device_fingerprint, j.mode, j.state, j.attempts, "
     "j.epoch, j.worker, j.leased_until, j.sweep, j.reason)";
@@ -32,9 +33,9 @@ constexpr const char* kWholeCampaign =
 constexpr const char* kWholeMiss =
     "m.checksum = row_hash('misses', m.id, m.shape_key, m.device_fingerprint, m.count, m.first_at, m.last_at)";
 
-constexpr const char* kJob = R"(
-SELECT id, campaign, shape_key, device_fingerprint, mode, state, attempts, epoch, reason FROM jobs
-WHERE intact AND campaign = ? ORDER BY id)";
+constexpr const char* kJobsOf = R"(
+SELECT j.id, j.campaign, j.shape_key, j.device_fingerprint, j.mode, j.state, j.attempts, j.epoch, j.reason FROM jobs j
+WHERE j.campaign = ? AND {} ORDER BY j.id)";
 constexpr const char* kQueued = R"(
 SELECT j.id, j.campaign, j.shape_key, j.device_fingerprint, j.mode, j.state, j.attempts, j.epoch, j.reason
 FROM (SELECT id, iif(json_valid(definition), ifnull(json_extract(definition, '$.priority'), 0), 0) AS priority
@@ -106,10 +107,29 @@ struct JobQueue::Impl {
     row.next();
     return row.integer(0);
   }
+  /// Ends a campaign of which no whole job waits or runs.
+  void end_if_over(std::int64_t campaign);
 
   Database database;
   bool in_once = false;
 };
+
+void JobQueue::Impl::end_if_over(std::int64_t campaign) {
+  static const std::string kLeft = fmt::format(
+      "SELECT sum(j.state IN ('queued', 'running')), sum(j.state = 'done'), sum(j.state = 'failed') FROM jobs j "
+      "WHERE j.campaign = ? AND {}",
+      kWholeJob);
+  Query left = database.query(kLeft.c_str(), campaign);
+  if (!left.next() || left.integer(0) > 0) return;
+  // Of no whole job, nothing is done.
+  const char* const end = left.integer(1) == 0 ? "failed" : left.integer(2) == 0 ? "done" : "partly";
+  static const std::string kEnd = fmt::format(
+      "UPDATE campaigns AS c SET state = ?1, ended_at = ?2, reason = ifnull((SELECT j.reason FROM jobs j "
+      "WHERE j.campaign = c.id AND j.state = 'failed' AND {} ORDER BY j.id LIMIT 1), "
+      "iif(?1 = 'failed', 'its jobs were damaged', '')) WHERE c.id = ?3 AND c.state IN ('queued', 'running') AND {}",
+      kWholeJob, kWholeCampaign);
+  database.run(kEnd.c_str(), end, now_seconds(), campaign);
+}
 
 JobQueue::JobQueue(const std::filesystem::path& cache, StoreAccess access)
     : impl_(std::make_unique<Impl>(cache, access)) {}
@@ -150,6 +170,9 @@ std::optional<JobQueue::Answer> JobQueue::once(const std::string& key, const std
 bool JobQueue::report(const Miss& miss) {
   return impl_->writing("store a miss", [&, &database = impl_->database] {
     const std::int64_t now = now_seconds();
+    static const std::string kDamaged = fmt::format(
+        "DELETE FROM misses AS m WHERE m.shape_key = ? AND m.device_fingerprint = ? AND NOT ({})", kWholeMiss);
+    database.run(kDamaged.c_str(), miss.shape_key, miss.device_fingerprint);
     {
       Query known = database.query("SELECT 1 FROM misses WHERE shape_key = ? AND device_fingerprint = ?",
                                    miss.shape_key, miss.device_fingerprint);
@@ -158,7 +181,7 @@ bool JobQueue::report(const Miss& miss) {
     database.run(
         "INSERT INTO misses (shape_key, device_fingerprint, count, first_at, last_at) VALUES (?, ?, ?, ?, ?) "
         "ON CONFLICT (shape_key, device_fingerprint) DO UPDATE SET count = count + excluded.count, "
-        "last_at = excluded.last_at WHERE intact",
+        "last_at = excluded.last_at",
         miss.shape_key, miss.device_fingerprint, miss.count, now, now);
     return true;
   });
@@ -185,14 +208,17 @@ std::optional<std::int64_t> JobQueue::submit(const StoredCampaign& campaign, std
 
 bool JobQueue::cancel(std::int64_t campaign) {
   return impl_->writing("cancel a campaign", [&, &database = impl_->database] {
-    database.run(
-        "UPDATE campaigns SET state = 'cancelled', ended_at = ?, reason = 'cancelled' "
-        "WHERE id = ? AND state IN ('queued', 'running')",
-        now_seconds(), campaign);
+    static const std::string kCancel = fmt::format(
+        "UPDATE campaigns AS c SET state = 'cancelled', ended_at = ?, reason = 'cancelled' "
+        "WHERE c.id = ? AND c.state IN ('queued', 'running') AND {}",
+        kWholeCampaign);
+    database.run(kCancel.c_str(), now_seconds(), campaign);
     if (impl_->count("SELECT changes()") == 0) return false;
-    database.run(
-        "UPDATE jobs SET state = 'cancelled', epoch = epoch + 1 WHERE campaign = ? AND state IN ('queued', 'running')",
-        campaign);
+    static const std::string kCancelJobs = fmt::format(
+        "UPDATE jobs AS j SET state = 'cancelled', epoch = epoch + 1 "
+        "WHERE j.campaign = ? AND j.state IN ('queued', 'running') AND {}",
+        kWholeJob);
+    database.run(kCancelJobs.c_str(), campaign);
     return true;
   });
 }
@@ -217,8 +243,9 @@ std::optional<StoredCampaign> JobQueue::campaign(std::int64_t id) {
 
 std::vector<Job> JobQueue::jobs_of(std::int64_t campaign) {
   return impl_->reading("list jobs", [&] {
+    static const std::string kSql = fmt::format(kJobsOf, kWholeJob);
     std::vector<Job> jobs;
-    Query row = impl_->database.query(kJob, campaign);
+    Query row = impl_->database.query(kSql.c_str(), campaign);
     while (row.next()) jobs.push_back(decode_job(row));
     return jobs;
   });
@@ -236,10 +263,18 @@ void JobQueue::recover() {
   impl_->writing("take up jobs", [&, &database = impl_->database] {
     // A miss that is still stored makes a new job.
     database.run("DELETE FROM jobs WHERE state IN ('queued', 'running') AND campaign IS NULL");
-    // An update would give a damaged row a checksum that is right.
     static const std::string kRequeue = fmt::format(
         "UPDATE jobs AS j SET state = 'queued', epoch = epoch + 1 WHERE state = 'running' AND {}", kWholeJob);
     database.run(kRequeue.c_str());
+    // The last open job of a campaign may have been damaged.
+    static const std::string kOpen =
+        fmt::format("SELECT c.id FROM campaigns c WHERE c.state IN ('queued', 'running') AND {}", kWholeCampaign);
+    std::vector<std::int64_t> open;
+    {
+      Query row = database.query(kOpen.c_str());
+      while (row.next()) open.push_back(row.integer(0));
+    }
+    for (const std::int64_t campaign : open) impl_->end_if_over(campaign);
     return true;
   });
 }
@@ -327,19 +362,7 @@ void JobQueue::finish(const Job& job, JobState state, std::string_view reason) {
     }
     database.run("UPDATE jobs SET state = ?, reason = ? WHERE id = ? AND epoch = ?", name_of(state), reason, job.id,
                  job.epoch);
-    if (!job.campaign) return true;
-    static const std::string kLeft = fmt::format(
-        "SELECT sum(state IN ('queued', 'running')), sum(state = 'done'), sum(state = 'failed') FROM jobs j "
-        "WHERE campaign = ? AND {}",
-        kWholeJob);
-    Query left = database.query(kLeft.c_str(), job.campaign);
-    if (!left.next() || left.integer(0) > 0) return true;
-    const char* const end = left.integer(2) == 0 ? "done" : left.integer(1) == 0 ? "failed" : "partly";
-    database.run(
-        "UPDATE campaigns SET state = ?, ended_at = ?, reason = ifnull((SELECT reason FROM jobs "
-        "WHERE campaign = campaigns.id AND state = 'failed' ORDER BY id LIMIT 1), '') WHERE id = ? AND state = "
-        "'running'",
-        end, now_seconds(), job.campaign);
+    if (job.campaign) impl_->end_if_over(*job.campaign);
     return true;
   });
 }

@@ -96,7 +96,8 @@ class JobQueue {
   };
   [[nodiscard]] Depth depth();
 
-  /// Queues campaigns' jobs again that ran when the last service was killed. Misses make their jobs anew.
+  /// Queues campaigns' jobs again that ran when the last service was killed, and ends campaigns whose last open job was
+  /// damaged. Misses make their jobs anew.
   void recover();
   /// Starts the next job on one of these devices: of the campaign of the highest priority, which is `least` or more; of
   /// equals the one that came first.

@@ -316,7 +316,8 @@ std::vector<Miss> Store::list_misses() const {
   return impl_->reading("list the misses", [&, &database = impl_->database] {
     std::vector<Miss> misses;
     Query query = database.query(
-        "SELECT shape_key, device_fingerprint, count, first_at, last_at FROM misses WHERE intact "
+        "SELECT shape_key, device_fingerprint, count, first_at, last_at FROM misses "
+        "WHERE checksum = row_hash('misses', id, shape_key, device_fingerprint, count, first_at, last_at) "
         "ORDER BY count DESC, shape_key, device_fingerprint");
     while (query.next()) {
       misses.push_back({query.text(0), query.text(1), query.integer(2), query.integer(3), query.integer(4)});

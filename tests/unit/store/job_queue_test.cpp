@@ -96,6 +96,38 @@ TEST_F(JobQueues, damaged_rows_stop_nothing_but_themselves) {
   EXPECT_EQ(queue.campaign(2)->state, "done") << "it does not wait for the damaged one";
   EXPECT_EQ(queue.campaign(3)->jobs, 2);
   EXPECT_EQ(queue.misses_to_tune(devices, 9).size(), 2U);
+  EXPECT_EQ(Store(cache).list_misses().size(), 2U);
+  EXPECT_EQ(queue.jobs_of(2).size(), 1U);
+  EXPECT_TRUE(queue.report({"softmax{rows=1}", "cpu", 4}));
+  EXPECT_EQ(Store(cache).list_misses().at(0).count, 4) << "the damaged one is forgotten";
+  EXPECT_FALSE(queue.cancel(1));
+}
+
+TEST_F(JobQueues, a_campaign_whose_last_open_job_is_damaged_ends_at_the_next_start) {
+  for (int i = 1; i <= 4; ++i) {
+    ASSERT_TRUE(queue.submit({.definition = "{}"}, std::vector<Job>(2, {.device_fingerprint = "cpu"})));
+  }
+  const std::vector<std::string> devices{"cpu"};
+  queue.finish(queue.take(devices, 0).value(), JobState::done, "");
+  (void)queue.take(devices, 0);
+  queue.finish(queue.take(devices, 0).value(), JobState::failed, "no config is right");
+  damage_rows(cache, "UPDATE jobs SET reason = 'x' WHERE id IN (2, 4, 5, 6)");
+  queue.recover();
+  EXPECT_EQ(queue.campaign(1)->state, "done");
+  EXPECT_EQ(queue.campaign(2)->state, "failed");
+  EXPECT_EQ(queue.campaign(2)->reason, "no config is right");
+  EXPECT_EQ(queue.campaign(3)->state, "failed") << "nothing of it was tuned";
+  EXPECT_EQ(queue.campaign(3)->reason, "its jobs were damaged");
+  EXPECT_EQ(queue.campaign(4)->state, "queued");
+}
+
+TEST_F(JobQueues, a_cancelled_campaign_leaves_its_damaged_jobs_damaged) {
+  ASSERT_TRUE(queue.submit({.definition = "{}"}, std::vector<Job>(2, {.device_fingerprint = "cpu"})));
+  damage_rows(cache, "UPDATE jobs SET reason = 'x' WHERE id = 1");
+  EXPECT_TRUE(queue.cancel(1));
+  const std::vector<Job> jobs = queue.jobs_of(1);
+  ASSERT_EQ(jobs.size(), 1U);
+  EXPECT_EQ(jobs.front().id, 2);
 }
 
 TEST_F(JobQueues, a_campaign_that_failed_in_part_says_why) {
