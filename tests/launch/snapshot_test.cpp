@@ -147,6 +147,14 @@ TEST_F(SnapshotTest, no_rank_of_mpi_opens_a_cache_that_tuners_write) {
   }
 }
 
+TEST_F(SnapshotTest, no_rank_of_mpi_waits_where_the_link_of_rank_0_is_missing) {
+  fake_mpi_rank = 0;
+  const std::string missing = link() + ".missing";
+  EXPECT_THAT(failure(TW_ERROR_CACHE, [&] { (void)ranks::pin_for_all(missing, 0); }), HasSubstr(missing));
+  fake_mpi_rank = 1;
+  EXPECT_THROW((void)ranks::pin_for_all(link(), 0), LaunchError) << "told so by rank 0";
+}
+
 TEST_F(SnapshotTest, a_cache_that_tuners_write_is_no_snapshot) {
   const Launcher launcher(filled_cache());
   const SampleCache writer(cache_path());

@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <exception>
 #include <string>
 #include <tilewright/launch.hpp>
 
@@ -10,14 +11,20 @@
 namespace ranks {
 
 /// Rank 0 says which snapshot the link leads to; every rank opens that one by its hash. Where there is none, as of a
-/// cache that tuners write, every rank throws a tilewright::LaunchError.
+/// cache that tuners write or a link that leads nowhere, every rank throws a tilewright::LaunchError.
 inline tilewright::Launcher pin_for_all(const std::string& link, MPI_Comm job) {
   int rank = 0;
   MPI_Comm_rank(job, &rank);
   std::string pin;
-  if (rank == 0) pin = tilewright::Launcher(link).snapshot().snapshot;
+  std::exception_ptr failed;
+  try {
+    if (rank == 0) pin = tilewright::Launcher(link).snapshot().snapshot;
+  } catch (const tilewright::LaunchError&) {
+    failed = std::current_exception();  // the others wait for what it says: blanks, which nobody opens
+  }
   pin.resize(std::string("sha256:").size() + 64, ' ');
   MPI_Bcast(pin.data(), static_cast<int>(pin.size()), MPI_CHAR, 0, job);
+  if (failed) std::rethrow_exception(failed);
   return tilewright::Launcher({.cache = link, .snapshot = pin});
 }
 

@@ -18,8 +18,12 @@ def pin_for_all(folder: str) -> tilewright.Launcher:
     is none."""
     said = [None]
     if torch.distributed.get_rank() == 0:
-        with tilewright.Launcher(os.path.join(folder, "stable.db")) as launcher:
-            said = [launcher.snapshot()]
+        link = os.path.join(folder, "stable.db")
+        try:
+            with tilewright.Launcher(link) as launcher:
+                said = [launcher.snapshot()]
+        except tilewright.Error as error:  # the others wait for what it says
+            said = [{"cache": link, "snapshot": None, "why": str(error)}]
     torch.distributed.broadcast_object_list(said, src=0)
     if said[0]["snapshot"] is None:
         raise RuntimeError(f"{said[0]['cache']} of rank 0 is no snapshot: {said[0]['why']}")

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The examples are short, and ranks without a common snapshot refuse. That the applications run is
 tests/launch/example_test.cpp's."""
+import os
 import pathlib
 import runpy
 import sys
 import types
 import unittest
 from unittest import mock
+
+import tilewright
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[3] / "docs" / "examples"
 
@@ -21,8 +24,8 @@ class Examples(unittest.TestCase):
 class Ranks(unittest.TestCase):
     """Of torch, one after the other."""
 
-    def opened(self, snapshot):
-        """What each of two ranks opens, or says."""
+    def opened(self, snapshot=None, error=None):
+        """What each of two ranks opens, or says, where rank 0 finds this snapshot, or this error."""
         sent, opened = [], []
 
         def broadcast(objects, src):
@@ -35,6 +38,7 @@ class Ranks(unittest.TestCase):
         torch.distributed = distributed
         with mock.patch.dict(sys.modules, {"torch": torch, "torch.distributed": distributed}), \
                 mock.patch("tilewright.Launcher") as launcher:
+            launcher.side_effect = error
             launcher.return_value.__enter__.return_value.snapshot.return_value = snapshot
             pin_for_all = runpy.run_path(str(EXAMPLES / "ranks" / "torch_ranks.py"))["pin_for_all"]
             for rank in range(2):
@@ -52,6 +56,10 @@ class Ranks(unittest.TestCase):
     def test_refuse_where_rank_0_has_no_hash(self):
         said = self.opened({"cache": "stable.db", "snapshot": None, "why": "tuners write the cache"})
         self.assertEqual(said, ["stable.db of rank 0 is no snapshot: tuners write the cache"] * 2)
+
+    def test_refuse_where_the_link_of_rank_0_is_missing(self):
+        said = self.opened(error=tilewright.CacheError("it is missing"))
+        self.assertEqual(said, [f"{os.path.join('folder', 'stable.db')} of rank 0 is no snapshot: it is missing"] * 2)
 
 
 if __name__ == "__main__":
