@@ -388,7 +388,7 @@ def decode_page(figures):
     return [summary(cells), groups_table(cells, ("batch", "heads")),
             method(figures, " Lengths are *full* (of the tensor), *uniform* (any) or *long* (one full, the others a "
                             "64th of it). The error is ours over the best peer's, against float64. *Over whole* is "
-                            "the time with pages over that in one piece. Triton has no arm here."),
+                            "the time with pages over that in one piece. Triton is no peer here."),
             *(part for title, those in parts.items() if those for part in (f"## {title}", one_table(those)))]
 
 

@@ -266,9 +266,9 @@ class Pages(unittest.TestCase):
         self.assertIn("[fused](docs/benchmarks/fused.md) 1.300 (1; 1.300).", benchmark_pages.readme_table(results))
         self.assertNotIn("Without our own", benchmark_pages.summary([CELL]))
 
-    def test_of_decoding_say_that_triton_has_no_arm(self):
+    def test_of_decoding_say_that_triton_is_no_peer(self):
         text = benchmark_pages.page("decode", result("decode"))
-        self.assertIn("Triton has no arm here.", " ".join(text.split()))
+        self.assertIn("Triton is no peer here.", " ".join(text.split()))
 
     def test_of_shares_have_brackets_where_the_ceiling_is_mistaken_and_none_where_a_launch_bounds_the_time(self):
         cells = [CELL | {"implementation": "flat", "shape": shape, "ns": ns, "share_of_ceiling": share}
