@@ -629,6 +629,17 @@ class Swap(unittest.TestCase):
             self.assertIs(type(loaded[name]), type(model[name]))
             self.assertTrue(torch.equal(loaded[name](x), model[name](x)))
 
+    def test_leaves_to_classes_derived_from_its_own_how_they_are_copied(self):
+        linear, x = torch.nn.Linear(64, 8), torch.randn(2, 64)
+        tw.swap(linear)
+        mixin, made = type("Mixin", (), {}), type(linear)
+        for bases in ((mixin, made), (made,)):
+            with self.subTest(bases):
+                linear.__class__ = type("Derived", bases, {})
+                copied = copy.deepcopy(linear)
+                self.assertIs(type(copied), type(linear))
+                self.assertTrue(torch.equal(copied(x), linear(x)))
+
     def test_takes_the_eps_that_torch_takes_where_a_layer_has_none(self):
         for dtype in (BF16, torch.float16, F32):
             x = torch.full((1, 64), 2e-3, dtype=dtype)

@@ -40,8 +40,12 @@ class _Layer:
     eps_name: Any  # where that of an RMSNorm is
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """Classes made here have no place where pickle finds them: what they are made of has."""
-        _, _, *state = super().__reduce_ex__(protocol)
+        """Classes made here have no place where pickle finds them: what they are made of has. One derived from such a
+        class is its author's."""
+        found = super().__reduce_ex__(protocol)
+        if "own" not in vars(type(self)):
+            return found
+        _, _, *state = found
         return (_made_again, (*type(self).__bases__, self.eps_name), *state)
 
 
