@@ -128,7 +128,8 @@ Verb serve_verb() {
        "Speak TLS with this certificate and its intermediates, in PEM. A change of the "
        "file takes effect within a second."},
       {"certificate-key", "FILE", "The private key of the certificate, in PEM. Default: in the --certificate file."},
-      {"behind-proxy", "", "A proxy on this address's network speaks TLS, and names clients in X-Forwarded-For."},
+      {"behind-proxy", "",
+       "Needs --tokens. A proxy on this address's network speaks TLS, and names clients in X-Forwarded-For."},
       {"rate", "N", "Requests per second of one token or address; more are answered with 429. Default: no limit."},
       {"publishers", "FILE", "Public keys in PEM whose owners may publish snapshots. Default: none."},
       {"channels", "FOLDER", "The folder of snapshots and channels. Default: CACHE-channels."},
