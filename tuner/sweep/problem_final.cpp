@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "cache/model/not_reached.hpp"
 #include "tuner/process/moment.hpp"
 #include "tuner/search/leaders.hpp"
 #include "tuner/sweep/failure.hpp"
@@ -199,11 +200,14 @@ bool ProblemRun::keep_evidence(const std::vector<Winner>& stored, std::vector<Wi
   return true;
 }
 
-bool ProblemRun::outlasts(const std::vector<Winner>& stored) const {
+bool ProblemRun::outlasts(const std::vector<Winner>& stored, const std::vector<Winner>& winners) const {
+  const bool is_cut = !winners.empty() && configs_not_reached(winners.front()) > 0;
   const std::vector<Trial> current = measured_anew().trials;
   return std::ranges::any_of(stored, [&](const Winner& winner) {
     const auto at = index_.find(winner.trial.config.text());
     if (winner.role == WinnerRole::base || at == index_.end() || search_->trials()[at->second]) return false;
+    // A strategy begins at the best, and may leave the dynamic winner out by itself.
+    if (winner.role == WinnerRole::dynamic && !is_cut) return false;
     return std::ranges::find(current, winner.trial.id, &Trial::id) != current.end();
   });
 }
@@ -258,7 +262,7 @@ std::optional<std::vector<Winner>> ProblemRun::finish(std::function<bool()> mean
       must_widen_ = true;
       return winners;
     }
-    is_outlasted_ = outlasts(stored);
+    is_outlasted_ = outlasts(stored, winners);
     if (is_outlasted_) return stored;
     setting_.store->put_winners(key_, setting_.trial.mode, winners);
     return winners;

@@ -91,7 +91,7 @@ class ProblemRun {
   /// After finish(): the former leaders do not stand, nothing was stored, and all configs must be searched.
   [[nodiscard]] bool must_widen() const noexcept { return must_widen_; }
 
-  /// After finish(): the stored winners stand, since this run ended before it timed one of them.
+  /// After finish(): the stored winners stand, as this run did not time one of them (outlasts()).
   [[nodiscard]] bool is_outlasted() const noexcept { return is_outlasted_; }
 
   /// Times the winner's config again. For ceilings, which are compared with times of the same run. Nullopt if
@@ -145,9 +145,9 @@ class ProblemRun {
   /// The problem itself, with cached times of configs that this run measures again: of another GPU or driver, or all
   /// with --again. They guide the search.
   [[nodiscard]] Neighbour measured_anew() const;
-  /// Whether a stored winner, the base aside, is a candidate that this run did not reach. A short sweep must not undo a
-  /// long one.
-  [[nodiscard]] bool outlasts(const std::vector<Winner>& stored) const;
+  /// Whether the stored best is a candidate that this run did not reach, or the stored dynamic winner is one that a
+  /// bound kept this run from. A short sweep must not undo a long one. `winners`: those of this run.
+  [[nodiscard]] bool outlasts(const std::vector<Winner>& stored, const std::vector<Winner>& winners) const;
   /// Whether the trial has a time of another GPU.
   [[nodiscard]] bool is_foreign(const Trial& trial) const;
   /// Discards times of other GPUs of configs that may win here, and the base's. False if there are none.

@@ -137,6 +137,24 @@ TEST_F(SweepSearch, keeps_the_winners_of_all_roles_until_it_has_timed_them) {
   EXPECT_EQ(winners(device).at(0).trial.config, request.definition->base);
 }
 
+TEST_F(SweepSearch, replaces_a_dynamic_winner_that_the_strategy_left_out_by_itself) {
+  FakeDevice device;
+  const std::string special = "plain{fault=0,speed=3,static_dims=1}";
+  const std::string dynamic = "plain{fault=0,speed=5,static_dims=0}";
+  request.only[request.problems.front().key()] = {request.definition->base.text(), special, dynamic};
+  (void)sweep(device);
+  const std::int64_t before = winners(device).at(0).trial.id;
+  ASSERT_EQ(winners(device).at(1).trial.config.text(), dynamic);
+  request.only = {};
+  request.again = true;
+  request.strategy = "local";
+  listener.trials.clear();
+  EXPECT_EQ(sweep(device).cut_short, 0U);
+  ASSERT_TRUE(std::ranges::none_of(listener.trials, [&](const Trial& each) { return each.config.text() == dynamic; }));
+  EXPECT_NE(winners(device).at(0).trial.id, before);
+  EXPECT_NE(winners(device).at(1).trial.config.text(), dynamic);
+}
+
 TEST_F(SweepSearch, gives_every_problem_a_winner_beyond_the_base_however_small_the_budget) {
   FakeDevice device;
   use_shapes("n=100,200,300");
