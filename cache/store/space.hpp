@@ -42,7 +42,8 @@ struct GarbagePolicy {
   std::vector<std::string> implementations{};
   /// The past winners of each role that stay, the newest first.
   int past_winners = 8;
-  /// Also removes damaged rows, and rows that rest on them. Sweeps fill them again, except pins and misses.
+  /// Also removes damaged rows, and rows that rest on them. Sweeps fill them again, except pins, misses, past winners,
+  /// and campaigns with their jobs.
   bool damaged = false;
   /// Only reports.
   bool dry_run = false;

@@ -189,7 +189,7 @@ class Collection {
     take_chosen(table, what, why);
   }
 
-  /// Takes damaged rows that sweeps make again. Definitions and decisions stay, since nothing here can make them.
+  /// Takes damaged rows. Definitions stay, since nothing here can make them.
   void take_damaged() {
     constexpr const char* kWhy = "damaged";
     for (const char* const table :
