@@ -87,6 +87,17 @@ TEST(EventHubs, give_who_comes_first_the_job_under_way_from_its_beginning) {
   EXPECT_FALSE(contains(listen(hub)->heard, "data:"));
 }
 
+TEST(EventHubs, give_who_comes_first_what_is_kept_of_a_long_job) {
+  service::EventHub hub(4 * kEvent);
+  hub.publish({{"event", "job_started"}, {"number", 1}});
+  for (int i = 2; i <= 20; ++i) hub.publish(event(i));
+  const std::string heard = listen(hub)->heard;
+  EXPECT_FALSE(contains(heard, "job_started")) << heard;
+  EXPECT_FALSE(contains(heard, "\"number\":2}")) << heard;
+  EXPECT_TRUE(contains(heard, "\"number\":19}")) << heard;
+  EXPECT_TRUE(contains(heard, "\"number\":20}")) << heard;
+}
+
 TEST(EventHubs, tell_who_was_away_too_long_or_in_another_life_to_begin_anew) {
   service::EventHub hub(4 * kEvent);
   const auto before = listen(hub);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -65,7 +66,7 @@ void EventHub::listen(const std::shared_ptr<Stream>& stream, const std::string& 
     for (std::uint64_t i = number; i < first_ + kept_.size(); ++i) missed += *kept_[i - first_];
   };
   if (last.empty()) {
-    if (job_ && *job_ >= first_) add_from(*job_);
+    if (job_) add_from(std::max(*job_, first_));
   } else {
     const std::optional<std::uint64_t> number = number_of(last, boot_);
     const std::uint64_t next = first_ + kept_.size();
