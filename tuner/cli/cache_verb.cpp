@@ -57,8 +57,8 @@ Verb cache_verb() {
   verb.options = {
       {"dry-run", "", "gc: remove nothing, and print the removable rows and bytes."},
       {"damaged", "",
-       "gc: also remove damaged rows, and rows that depend on them. Sweeps fill them again, except pins, misses and "
-       "past winners."},
+       "gc: also remove damaged rows, and rows that depend on them. Sweeps fill them again, except pins, misses, "
+       "past winners, and campaigns with their jobs."},
       {"past-winners", "N", "gc: keep the newest N past winners of each problem and role. Default: 8."},
       kOps,
       kCache,
