@@ -26,7 +26,8 @@ struct PrepareRequest {
   /// See choose_devices(); empty: all of the cache.
   std::string device;
   MeasureMode mode = MeasureMode::cold;
-  /// The most spares that are added to each dtype and attributes because they help; kMostCovering more may follow.
+  /// The most spares that are added to each dtype and attributes because they help; and as many at most, up to
+  /// kMostCovering, for shapes that are served poorly.
   std::size_t configs = 128;
 };
 

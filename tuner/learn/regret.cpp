@@ -279,7 +279,7 @@ class Judge {
                              rest.tuned_shapes(key_, mode_),
                              {.helpful = setting_.spares,
                               .filled = setting_.spares,
-                              .covering = setting_.spares == 0 ? 0 : kMostCovering});
+                              .covering = std::min(setting_.spares, kMostCovering)});
       has_shared_ = has_shared_ || is_same_rest;
     }
     rest.keep(spares);
