@@ -44,6 +44,8 @@ std::optional<Job> next_job(JobQueue& queue, std::span<const TuningDevice> devic
 struct End {
   JobState state = JobState::done;
   std::string reason{};
+  /// Whether each device that may run the job has tried it.
+  bool all_tried = false;
 };
 
 End end_of(const std::optional<SweepResult>& result) {
@@ -69,6 +71,12 @@ std::vector<std::string> names_for(const Job& job, std::span<const TuningDevice>
   return names;
 }
 
+End end_of_sweep(const SweepProblems& request, JobListener& listener) try {
+  return end_of(sweep(request, listener));
+} catch (const DeviceError& error) {
+  return {JobState::queued, error.what()};
+}
+
 End run_job(const Place& place, const Job& job, JobQueue& queue, std::span<const TuningDevice> devices,
             Catalogue& catalogue, JobListener& listener) try {
   SweepProblems request;
@@ -90,9 +98,9 @@ End run_job(const Place& place, const Job& job, JobQueue& queue, std::span<const
   const std::vector<std::string> names = names_for(job, devices, named);
   request.tuning.work.devices = {names[static_cast<std::size_t>(job.attempts - 1) % names.size()]};
   request.grids.emplace_back().words = read_problem_words({job.shape_key});
-  return end_of(sweep(request, listener));
-} catch (const DeviceError& error) {
-  return {JobState::queued, error.what()};
+  End end = end_of_sweep(request, listener);
+  end.all_tried = static_cast<std::size_t>(job.attempts) % names.size() == 0;
+  return end;
 } catch (const CacheError&) {
   throw;
 } catch (const Error& error) {
@@ -103,21 +111,23 @@ End run_job(const Place& place, const Job& job, JobQueue& queue, std::span<const
 
 void take_up_jobs(const Place& place) { JobQueue(cache_path(place)).recover(); }
 
-bool tune_next(const Place& place, std::span<const TuningDevice> devices, JobListener& listener) {
+Next tune_next(const Place& place, std::span<const TuningDevice> devices, JobListener& listener) {
   JobQueue queue(cache_path(place));
   Catalogue catalogue = open_catalogue(place);
   const std::optional<Job> job = next_job(queue, devices, catalogue);
-  if (!job) return false;
+  if (!job) return Next::nothing;
   listener.job_started(*job);
   End end = run_job(place, *job, queue, devices, catalogue, listener);
+  Next next = Next::at_once;
   if (end.state == JobState::queued && listener.cancelled()) {
     queue.put_back(*job, end.reason);
   } else {
     if (end.state == JobState::queued && job->attempts >= kMostAttempts) end.state = JobState::failed;
+    if (end.state == JobState::queued && end.all_tried) next = Next::later;
     queue.finish(*job, end.state, end.reason);
   }
   listener.job_done(*job, end.state, end.reason);
-  return true;
+  return next;
 }
 
 }  // namespace tilewright::app

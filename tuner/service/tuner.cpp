@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tuner/service/tuner.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <nlohmann/json.hpp>
@@ -21,22 +20,17 @@ class Tuner::Teller final : public app::JobListener {
 
   void job_started(const Job& job) override {
     campaign_ = job.campaign.value_or(0);
-    retried_ = false;
     tell(job_event("job_started", job));
   }
   void job_done(const Job& job, JobState state, const std::string& reason) override {
     if (state == JobState::queued && tuner_.is_cancelled(campaign_)) state = JobState::cancelled;
     // Later jobs are of other campaigns: the cache has these as cancelled.
     tuner_.forget_cancelled();
-    const auto equal = std::ranges::count(tuner_.devices_, job.device_fingerprint, &app::TuningDevice::fingerprint);
-    retried_ = state == JobState::queued && job.attempts % equal == 0;
     Json event = job_event("job_done", job);
     event["state"] = name_of(state);
     event["reason"] = reason;
     tell(event);
   }
-  /// Whether the last job was queued again and each device of its model has tried it.
-  [[nodiscard]] bool retried() const noexcept { return retried_; }
 
   void problem_started(const Problem& problem, std::size_t index, std::size_t of, std::size_t configs,
                        std::size_t known) override {
@@ -90,7 +84,6 @@ class Tuner::Teller final : public app::JobListener {
   Tuner& tuner_;
   /// Campaign of the job under way; 0: a miss.
   std::int64_t campaign_ = 0;
-  bool retried_ = false;
 };
 
 Tuner::Tuner(app::Place place, std::vector<app::TuningDevice> devices, Tell tell)
@@ -137,16 +130,16 @@ void Tuner::run() {
   Teller teller(*this);
   bool taken_up = false;
   while (!stopping_) {
-    bool is_more = false;
+    app::Next next = app::Next::nothing;
     try {
       if (!taken_up) app::take_up_jobs(place_);
       taken_up = true;
-      is_more = app::tune_next(place_, devices_, teller) && !teller.retried();
+      next = app::tune_next(place_, devices_, teller);
     } catch (const std::exception& error) {
       // Such as a full disk or a damaged cache: reported, and tried again.
       tell_({{"event", "error"}, {"text", error.what()}});
     }
-    if (is_more) continue;
+    if (next == app::Next::at_once) continue;
     std::unique_lock lock(mutex_);
     // A timeout, since other processes may queue in the same cache and a lost device may be back.
     wake_.wait_for(lock, std::chrono::seconds(30), [this] { return woken_ || stopping_; });
