@@ -22,8 +22,8 @@ JobState decode_state(const std::string& text) {
   return static_cast<JobState>(found == kStates.end() ? 4 : found - kStates.begin());
 }
 
-// The queue goes on without its damaged rows: `intact` would throw at the first, and an update would give one a checksum
-// that is right.
+// The queue goes on without its damaged rows: `intact` would throw at the first, and an update would give a row a right
+// checksum.
 constexpr const char* kWholeJob =
     "j.checksum = row_hash('jobs', j.id, j.campaign, j.shape_key, j.device_fingerprint, j.mode, j.state, j.attempts, "
     "j.epoch, j.worker, j.leased_until, j.sweep, j.reason)";

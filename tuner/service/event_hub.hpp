@@ -25,8 +25,8 @@ class EventHub {
   explicit EventHub(std::size_t most_bytes);
 
   void publish(const nlohmann::ordered_json& event);
-  /// `last`: the client's Last-Event-ID; if empty, the stream starts with the job under way as far as it is kept, or now
-  /// if there is none.
+  /// `last`: the client's Last-Event-ID; if empty, the stream starts with the job under way, as far as it is kept, or
+  /// now if there is none.
   [[nodiscard]] Response stream(const std::string& last);
   /// Call it often: after 15 seconds of silence it sends a comment, so that proxies keep the connections open.
   void tick();
