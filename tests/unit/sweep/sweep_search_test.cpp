@@ -19,6 +19,18 @@ class SweepSearch : public SweepFixture {
     }
     return counts;
   }
+  /// Sweeps the base, `special` and `dynamic`, which win, and asks for all configs again.
+  void crown(Device& device) {
+    request.only[request.problems.front().key()] = {request.definition->base.text(), special, dynamic};
+    (void)sweep(device);
+    EXPECT_EQ(winners(device).at(0).trial.config.text(), special);
+    EXPECT_EQ(winners(device).at(1).trial.config.text(), dynamic);
+    request.only = {};
+    request.again = true;
+  }
+
+  const std::string special = "plain{fault=0,speed=3,static_dims=1}";
+  const std::string dynamic = "plain{fault=0,speed=5,static_dims=0}";
 };
 
 TEST_F(SweepSearch, races_to_the_same_winner_with_fewer_rounds) {
@@ -119,14 +131,7 @@ TEST_F(SweepSearch, tries_no_more_configs_than_allowed_and_says_so) {
 
 TEST_F(SweepSearch, keeps_the_winners_of_all_roles_until_it_has_timed_them) {
   FakeDevice device;
-  const std::string special = "plain{fault=0,speed=3,static_dims=1}";
-  const std::string dynamic = "plain{fault=0,speed=5,static_dims=0}";
-  request.only[request.problems.front().key()] = {request.definition->base.text(), special, dynamic};
-  (void)sweep(device);
-  ASSERT_EQ(winners(device).at(0).trial.config.text(), special);
-  ASSERT_EQ(winners(device).at(1).trial.config.text(), dynamic);
-  request.only = {};
-  request.again = true;
+  crown(device);
   request.max_trials = 2;
   EXPECT_EQ(sweep(device).cut_short, 1U);
   EXPECT_EQ(winners(device).at(0).trial.config.text(), special);
@@ -139,14 +144,8 @@ TEST_F(SweepSearch, keeps_the_winners_of_all_roles_until_it_has_timed_them) {
 
 TEST_F(SweepSearch, replaces_a_dynamic_winner_that_the_strategy_left_out_by_itself) {
   FakeDevice device;
-  const std::string special = "plain{fault=0,speed=3,static_dims=1}";
-  const std::string dynamic = "plain{fault=0,speed=5,static_dims=0}";
-  request.only[request.problems.front().key()] = {request.definition->base.text(), special, dynamic};
-  (void)sweep(device);
+  crown(device);
   const std::int64_t before = winners(device).at(0).trial.id;
-  ASSERT_EQ(winners(device).at(1).trial.config.text(), dynamic);
-  request.only = {};
-  request.again = true;
   request.strategy = "local";
   listener.trials.clear();
   EXPECT_EQ(sweep(device).cut_short, 0U);
