@@ -158,6 +158,13 @@ bool ProblemRun::load_leaders() {
   return true;
 }
 
+bool ProblemRun::is_beaten(const Winner& stored) const {
+  const auto at = index_.find(stored.trial.config.text());
+  if (regime() == Regime::sustained || stored.role != WinnerRole::best || at == index_.end()) return false;
+  const std::vector<std::size_t> best = leaders(search_->trials()).best;
+  return std::ranges::find(best, at->second) == best.end();
+}
+
 std::set<std::size_t> ProblemRun::unloaded_leaders() const {
   std::set<std::size_t> leaders;
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
@@ -231,8 +238,9 @@ std::optional<std::vector<Winner>> ProblemRun::finish(std::function<bool()> mean
   }
   const bool stands = std::all_of(stored.begin(), stored.end(),
                                   [&](const Winner& winner) { return known.count(winner.trial.id) != 0; });
-  // A choice from the same trials stands, whatever neighbours have learned since.
-  if (!told_ && stands && !stored.empty() && stored.front().choice.regime == regime()) return stored;
+  // A choice from the same trials stands, whatever neighbours have learned since. A merge may have brought others.
+  const bool is_chosen = !stored.empty() && stored.front().choice.regime == regime() && !is_beaten(stored.front());
+  if (!told_ && stands && is_chosen) return stored;
   for (const Winner& winner : stored) checked.insert(winner.trial.id);
   // Problems tuned since this one began break ties, too.
   search_->meet(shapes_nearby());

@@ -183,6 +183,8 @@ class ProblemRun {
   void keep_failure(Trial trial, TrialStatus status, const std::string& reason, const Phases& phases);
   /// Times possible winners under load, each alone, while nothing compiles. False if interrupted.
   [[nodiscard]] bool load_leaders();
+  /// Whether the stored winner is slower in burst than a config that was known before this run.
+  [[nodiscard]] bool is_beaten(const Winner& stored) const;
   [[nodiscard]] std::set<std::size_t> unloaded_leaders() const;
   /// Makes the runner; false if interrupted.
   [[nodiscard]] bool set_up();

@@ -56,6 +56,25 @@ TEST_F(SweepResume, compiles_again_what_leads_and_has_no_binary) {
   EXPECT_FALSE(open().binary(open().build(best.build_key)->binary_hash).empty());
 }
 
+// As after a merge, which keeps the winner of one cache and takes the faster trials of another.
+TEST_F(SweepResume, crowns_what_is_known_to_be_faster_than_the_stored_winner) {
+  FakeDevice device;
+  (void)sweep(device);
+  const std::vector<Trial> whole = trials(device);
+  const auto slow = std::ranges::find(whole, "plain{fault=0,speed=5,static_dims=0}",
+                                      [](const Trial& trial) { return trial.config.text(); });
+  ASSERT_NE(slow, whole.end());
+  std::vector<Winner> merged = winners(device);
+  for (Winner& winner : merged) {
+    if (winner.role != WinnerRole::base) winner.trial = *slow;
+  }
+  open().put_winners(key(device), request.mode, merged);
+  ASSERT_NE(winners(device).at(0).trial.config.text(), kBest);
+  const SweepSummary summary = sweep(device);
+  EXPECT_EQ(summary.measured, 0U);
+  EXPECT_EQ(winners(device).at(0).trial.config.text(), kBest);
+}
+
 TEST_F(SweepResume, goes_on_after_an_interrupt_where_it_stopped) {
   FakeDevice device;
   const SweepSummary first = sweep(device, [this] { return listener.trials.size() >= 4; });
