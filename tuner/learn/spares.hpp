@@ -38,7 +38,7 @@ struct Spare {
 inline constexpr double kNearlyBest = 0.05;
 
 /// A spare helps if it reduces the predicted loss at drawn shapes by at least this in the mean.
-inline constexpr double kLeastHelp = 2e-4;
+inline constexpr double kLeastHelp = 4e-5;
 
 /// The most spares that `prepare` makes because drawn shapes are served poorly without them (kPoorLoss).
 inline constexpr std::size_t kMostCovering = 64;
