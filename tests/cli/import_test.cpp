@@ -176,7 +176,7 @@ TEST_F(ImportVerb, takes_the_winners_that_are_shipped) {
     EXPECT_TRUE(pack.path().stem().string().ends_with(sha256_of(pack.path()))) << pack.path();
     bytes += pack.file_size();
   }
-  EXPECT_LT(bytes, 170'000'000U);
+  EXPECT_LT(bytes, 175'000'000U);
   const Store folded(TILEWRIGHT_SHIPPED_WINNERS, {.access = StoreAccess::read});
   EXPECT_LT(fs::file_size(folded.path()), 470'000'000U);
   const auto json = json_here({"import", shipped.string()});
