@@ -33,7 +33,8 @@ def find_commit():
 
 
 def part_of(result):
-    return result.get("part") or PARTS.get(result["op"], "rows")
+    drawn = "drawn" if result["op"] == "gemm" and result.get("kind") else None
+    return result.get("part") or drawn or PARTS.get(result["op"], "rows")
 
 
 def shown(script, words):

@@ -11,7 +11,7 @@ from attention_report_test import arm, result
 
 import compare_decode
 import compare_peers
-from peers import attention_bwd_cells, attention_cells, fused_cells, record
+from peers import attention_bwd_cells, attention_cells, fused_cells, gemm_cells, record
 
 FACTS = {"driver": "580.1", "cores": 16, "torch": "2.11", "cuda": "13.0", "seconds": 2.0,
          "command": "scripts/compare_peers.py --op attention"}
@@ -69,6 +69,10 @@ class Record(unittest.TestCase):
                             (results([cells[0], attention_bwd_cells.make_cells()[0]]), "several pages")):
             with self.assertRaisesRegex(ValueError, name):
                 record.make(wrong)
+
+    def test_of_drawn_products_is_of_a_page_of_its_own(self):
+        for cells, part in ((gemm_cells.drawn_cells(61)[:2], "drawn"), (gemm_cells.make_cells()[:2], "gemm")):
+            self.assertEqual(record.make(results(cells))["part"], part)
 
     def test_of_decode_tells_the_fastest_peer_and_the_error_beside_the_best(self):
         made = record.make([decode_result("full-b1-h32x8-s512", cudnn=1300.0, flash2=1200.0),
