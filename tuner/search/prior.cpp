@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <ranges>
 #include <string>
 #include <utility>
 
@@ -16,6 +17,9 @@ namespace {
 // The trials that count per neighbour: the fastest, and others evenly spaced from fast to slow.
 constexpr std::size_t kFastest = 32;
 constexpr std::size_t kOthers = 224;
+
+// Expectations are smooth: a group of similar configs may go before a winner that has none like it.
+constexpr std::size_t kWinnersFirst = 2;
 
 /// A shape's dims, with each difference of its spec from the searched one as a doubled extra dim.
 ShapeDims dims_of(const Problem& problem, const Problem& searched) {
@@ -40,6 +44,21 @@ ShapeSummary summary_of(const Neighbour& known, const Problem& searched) {
   return summary;
 }
 
+/// Of the nearest shapes, the nearest first.
+std::vector<Config> winners_around(const SearchSpace& space) {
+  std::vector<std::pair<double, Config>> by_distance;
+  for (const Neighbour& known : space.known) {
+    if (known.winner) by_distance.emplace_back(distance(known.problem, space.problem), *known.winner);
+  }
+  std::ranges::stable_sort(by_distance, {}, &std::pair<double, Config>::first);
+  std::vector<Config> winners;
+  for (auto& [distance, winner] : by_distance) {
+    if (winners.size() == kWinnersFirst) break;
+    if (std::ranges::find(winners, winner) == winners.end()) winners.push_back(std::move(winner));
+  }
+  return winners;
+}
+
 }  // namespace
 
 std::vector<double> expected_losses(const SearchSpace& space) {
@@ -60,6 +79,11 @@ std::vector<std::size_t> by_merit(const SearchSpace& space) {
     const std::vector<double> expected = expected_losses(space);
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return expected[i]; });
+    const std::vector<Config> winners = winners_around(space);
+    for (const Config& winner : std::views::reverse(winners)) {
+      const auto place = std::ranges::find(order, winner, [&](std::size_t i) { return space.candidates[i]; });
+      if (place != order.end()) std::rotate(order.begin(), place, place + 1);
+    }
     return order;
   }
   // The n-th of each implementation precedes the n+1-th of any.

@@ -42,6 +42,19 @@ TEST(Prior, weighs_the_same_dtype_more_than_another) {
   EXPECT_EQ(by_merit(landscape.space).front(), 2U);
 }
 
+TEST(Prior, begins_with_the_winners_of_the_two_nearest_shapes) {
+  Landscape landscape(60, 0, 0);
+  Neighbour near = landscape.known(128, 2);
+  near.winner = landscape.space.candidates[40];
+  Neighbour next = landscape.known(512, 3);
+  next.winner = landscape.space.candidates[50];
+  landscape.space.known = {next, landscape.known(4096, 30), near};
+  const std::vector<std::size_t> order = by_merit(landscape.space);
+  EXPECT_EQ(std::vector(order.begin(), order.begin() + 2), (std::vector<std::size_t>{40, 50}));
+  EXPECT_NEAR(static_cast<double>(order[2]), 2.5, 1);
+  EXPECT_EQ(std::set(order.begin(), order.end()).size(), 60U);
+}
+
 TEST(Prior, draws_of_every_implementation_in_turn_where_nothing_is_known) {
   Landscape landscape(60);
   for (std::size_t i = 55; i < 60; ++i) landscape.space.candidates[i].implementation = "q";
