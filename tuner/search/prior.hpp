@@ -12,8 +12,8 @@ namespace tilewright {
 /// Each candidate's expected loss, the natural logarithm of its time over the best's. Zeros if nothing is known.
 [[nodiscard]] std::vector<double> expected_losses(const SearchSpace& space);
 
-/// The winners of the two nearest shapes, then the candidates by rising expected loss. If nothing is known, drawn by the
-/// seed, from each implementation in turn.
+/// The winners of the two nearest shapes, then the candidates by rising expected loss. If nothing is known, drawn by
+/// the seed, from each implementation in turn.
 [[nodiscard]] std::vector<std::size_t> by_merit(const SearchSpace& space);
 
 }  // namespace tilewright

@@ -2,9 +2,12 @@
 #include "tests/unit/kernels/built_in_op.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <tuple>
+#include <utility>
 #include <variant>
 
 #include "tuner/compile/source.hpp"
@@ -89,18 +92,36 @@ BuiltInOp::Loaded BuiltInOp::load(const Problem& problem, const Candidate& candi
   return loaded;
 }
 
+Verifier& BuiltInOp::verifier(const Problem& problem, const ArgumentSet::Options& options) {
+  constexpr std::size_t kKept = 3;
+  const std::string key =
+      fmt::format("{} {} {} {} {} {} {}", problem.key(), options.seed, options.misalign_elements, options.in_place,
+                  options.placement, options.poison_gaps, fmt::join(options.stride_alignments, ","));
+  const auto known = std::ranges::find(verifiers_, key, &std::pair<std::string, Verifier>::first);
+  if (known != verifiers_.end()) {
+    verifiers_.splice(verifiers_.begin(), verifiers_, known);
+  } else {
+    const GeneratedSource reference = generate_reference(*definition_, problem);
+    verifiers_.emplace_front(
+        std::piecewise_construct, std::forward_as_tuple(key),
+        std::forward_as_tuple(*device_, *definition_, problem, compile(reference.text, reference.entries), options));
+    if (verifiers_.size() > kKept) verifiers_.pop_back();
+  }
+  return verifiers_.front().second;
+}
+
 std::string BuiltInOp::fault(const Problem& problem, const Config& config, const ArgumentSet::Options& options) {
   const Candidate candidate = resolve_config(*definition_, config);
   const auto plan =
       make_plan(definition_->interface, candidate.implementation->recipe, candidate.config, problem, device_->facts());
   if (const auto* illegal = std::get_if<Illegal>(&plan)) return illegal->reason;
-  const GeneratedSource reference = generate_reference(*definition_, problem);
-  Verifier verifier(*device_, *definition_, problem, compile(reference.text, reference.entries), options);
+  Verifier& expected = verifier(problem, options);
   const Loaded loaded = load(problem, candidate, std::get<LaunchPlan>(plan));
   try {
-    const Verdict verdict = verifier.check(*loaded.executable, loaded.workspaces);
+    const Verdict verdict = expected.check(*loaded.executable, loaded.workspaces);
     return verdict.right ? "" : fmt::format("{} on {}: {}", config.text(), problem.key(), verdict.reason);
   } catch (const DeviceError& error) {
+    verifiers_.clear();
     return fmt::format("{} on {}: {}", config.text(), problem.key(), error.what());
   }
 }

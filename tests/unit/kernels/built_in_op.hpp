@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tuner/definition/catalogue.hpp"
@@ -48,6 +50,8 @@ class BuiltInOp {
     std::vector<Address> workspaces;
   };
   Loaded load(const Problem& problem, const Candidate& candidate, const LaunchPlan& plan);
+  /// The last few are kept, as configs of a problem are checked one after the other.
+  Verifier& verifier(const Problem& problem, const ArgumentSet::Options& options);
   const CompileResult& compile(const std::string& text, const std::vector<std::string>& entries);
 
   Catalogue catalogue_;
@@ -55,6 +59,8 @@ class BuiltInOp {
   std::unique_ptr<Device> device_;
   /// By source: each is compiled once.
   std::map<std::string, CompileResult> binaries_;
+  /// By problem and options, the latest first.
+  std::list<std::pair<std::string, Verifier>> verifiers_;
 };
 
 }  // namespace tilewright
