@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <ranges>
 #include <string>
 #include <utility>
 
@@ -80,8 +79,8 @@ std::vector<std::size_t> by_merit(const SearchSpace& space) {
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return expected[i]; });
     const std::vector<Config> winners = winners_around(space);
-    for (const Config& winner : std::views::reverse(winners)) {
-      const auto place = std::ranges::find(order, winner, [&](std::size_t i) { return space.candidates[i]; });
+    for (auto winner = winners.rbegin(); winner != winners.rend(); ++winner) {
+      const auto place = std::ranges::find(order, *winner, [&](std::size_t i) { return space.candidates[i]; });
       if (place != order.end()) std::rotate(order.begin(), place, place + 1);
     }
     return order;
