@@ -31,7 +31,8 @@ constexpr std::size_t kMostWeighed = 512;
 
 class Local final : public Strategy {
  public:
-  explicit Local(const SearchSpace& space) : space_(space), observations_(space), starts_(starts_of(space)) {
+  explicit Local(const SearchSpace& space)
+      : space_(space), observations_(space), starts_(winners_around(space, kKnownStarts)) {
     const auto share = static_cast<std::size_t>(kShare * static_cast<double>(space.candidates.size()));
     most_ = std::max(share, kFewest + (starts_.empty() ? kDrawnStarts : 0));
     if (!starts_.empty()) return;
@@ -61,31 +62,6 @@ class Local final : public Strategy {
   [[nodiscard]] std::string name() const override { return "local"; }
 
  private:
-  /// The candidates most similar to neighbours' winners.
-  static std::vector<std::size_t> starts_of(const SearchSpace& space) {
-    std::vector<std::size_t> found;
-    for (const Neighbour& known : space.known) {
-      if (found.size() >= kKnownStarts) break;
-      if (!known.winner) continue;
-      const auto nearest = likeness(space.candidates, *known.winner);
-      if (nearest && std::ranges::find(found, *nearest) == found.end()) found.push_back(*nearest);
-    }
-    return found;
-  }
-
-  /// The candidate nearest to `config`.
-  static std::optional<std::size_t> likeness(const std::vector<Config>& candidates, const Config& config) {
-    std::optional<std::size_t> nearest;
-    double least = std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-      const double away = distance(candidates[i], config);
-      if (away >= least) continue;
-      least = away;
-      nearest = i;
-    }
-    return nearest;
-  }
-
   /// The next candidates, most promising first by all trials so far: those a step away from a leader, or any other.
   [[nodiscard]] const std::vector<std::size_t>& moves() const {
     const std::size_t tried = observations_.count_tried();

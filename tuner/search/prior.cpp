@@ -2,8 +2,10 @@
 #include "tuner/search/prior.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -43,19 +45,17 @@ ShapeSummary summary_of(const Neighbour& known, const Problem& searched) {
   return summary;
 }
 
-/// Of the nearest shapes, the nearest first.
-std::vector<Config> winners_around(const SearchSpace& space) {
-  std::vector<std::pair<double, Config>> by_distance;
-  for (const Neighbour& known : space.known) {
-    if (known.winner) by_distance.emplace_back(distance(known.problem, space.problem), *known.winner);
+/// The candidate nearest to `config`.
+std::optional<std::size_t> likeness(const std::vector<Config>& candidates, const Config& config) {
+  std::optional<std::size_t> nearest;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const double away = distance(candidates[i], config);
+    if (away >= least) continue;
+    least = away;
+    nearest = i;
   }
-  std::ranges::stable_sort(by_distance, {}, &std::pair<double, Config>::first);
-  std::vector<Config> winners;
-  for (auto& [distance, winner] : by_distance) {
-    if (winners.size() == kWinnersFirst) break;
-    if (std::ranges::find(winners, winner) == winners.end()) winners.push_back(std::move(winner));
-  }
-  return winners;
+  return nearest;
 }
 
 }  // namespace
@@ -72,16 +72,31 @@ std::vector<double> expected_losses(const SearchSpace& space) {
   return losses;
 }
 
+std::vector<std::size_t> winners_around(const SearchSpace& space, std::size_t most) {
+  std::vector<const Neighbour*> nearest;
+  for (const Neighbour& known : space.known) {
+    if (known.winner) nearest.push_back(&known);
+  }
+  std::ranges::stable_sort(nearest, {}, [&](const auto* known) { return distance(known->problem, space.problem); });
+  std::vector<std::size_t> found;
+  for (const Neighbour* known : nearest) {
+    if (found.size() == most) break;
+    const auto place = likeness(space.candidates, *known->winner);
+    if (place && std::ranges::find(found, *place) == found.end()) found.push_back(*place);
+  }
+  return found;
+}
+
 std::vector<std::size_t> by_merit(const SearchSpace& space) {
   std::vector<std::size_t> order = shuffled(space.candidates.size(), space.seed);
   if (!space.known.empty()) {
     const std::vector<double> expected = expected_losses(space);
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return expected[i]; });
-    const std::vector<Config> winners = winners_around(space);
-    for (auto winner = winners.rbegin(); winner != winners.rend(); ++winner) {
-      const auto place = std::ranges::find(order, *winner, [&](std::size_t i) { return space.candidates[i]; });
-      if (place != order.end()) std::rotate(order.begin(), place, place + 1);
+    const std::vector<std::size_t> first = winners_around(space, kWinnersFirst);
+    for (auto winner = first.rbegin(); winner != first.rend(); ++winner) {
+      const auto place = std::ranges::find(order, *winner);
+      std::rotate(order.begin(), place, place + 1);
     }
     return order;
   }
