@@ -98,11 +98,12 @@ struct Op {
   }
 
   __device__ __forceinline__ void write_loss(i64 r, i64 target, const Partial& row) const {
-    const float its_lse = row.max + logf(row.sum);
-    float its_loss = its_lse - (1.0f - smoothing) * row.target;
-    if (smoothing != 0.0f) its_loss -= smoothing / static_cast<float>(vocab) * row.total;
+    // Logits that have a large mean cancel before the logarithm is added.
+    const float log_sum = logf(row.sum);
+    float its_loss = fmaf(1.0f - smoothing, row.max - row.target, log_sum);
+    if (smoothing != 0.0f) its_loss = fmaf(smoothing, row.max - row.total / static_cast<float>(vocab), its_loss);
     if (target < 0 || target >= vocab) its_loss = target == ignore ? 0.0f : __builtin_bit_cast(float, 0x7fffffffu);
-    lse[r] = its_lse;
+    lse[r] = row.max + log_sum;
     loss[r] = target == ignore ? 0.0f : its_loss;
   }
 
