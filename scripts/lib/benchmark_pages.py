@@ -35,6 +35,7 @@ BEGIN, END = "<!-- scripts/benchmark report makes what follows -->", "<!-- until
 HEAD_MEANS = {"rows": "row ops", "gemm": "products", "attention": "attention", "attention_bwd": "its gradients",
               "decode": "decoding", "gradients": "row gradients", "fused": "fused"}
 LARGE_BYTES = 128 << 20
+OTHER_COMMIT = "A row that names a commit is of that one."
 MOST_OF_CEILING = 1.02  # more is a mistake of the ceiling
 HEAD_SHAPES = {"rows": {"8192x4096"}, "gemm": {"4096x4096x4096", "16x4096x4096"}}
 # The README has one variant of each row op, and none of bias_act_dropout.
@@ -158,19 +159,25 @@ def ours(cell):
     return micros(cell["ns"]) + (f" ({cell['fit']})" if cell["fit"] != "exact" else "")
 
 
+def of_commit(each):
+    """The commit of what was measured apart from the rest of its page."""
+    return f"`{each['commit'][:8]}`" if "commit" in each else "-"
+
+
 def exceptions(cells):
     """A sentence on fit and accuracy."""
     fit = ("All cells are served exactly" if all(cell["fit"] == "exact" for cell in cells) else
            "Cells are served exactly unless our time has another fit in brackets")
     return (f"{fit}; accuracy is good (rms at most 1.05 times the best peer's, the largest error an ulp above its)"
-            + " but for the cells at the end" * bool(faults_of(cells)) + ".")
+            + " but for the cells at the end" * bool(faults_of(cells)) + "."
+            + f" {OTHER_COMMIT}" * any("commit" in cell for cell in cells))
 
 
 def cells_tables(cells, floor_ns=None):
     """A table an op and dtype, below its heading."""
     every = {"TFLOP/s": lambda cell: f"{cell['tflops']:.0f}" if "tflops" in cell else "-",
              "of ceiling, %": lambda cell: shown_share(cell, floor_ns), "over gemm": over_product,
-             "over bound": over_bound}
+             "over bound": over_bound, "commit": of_commit}
     parts = [exceptions(cells)]
     for op, dtype in dict.fromkeys((cell["op"], cell["dtype"]) for cell in cells):
         those = [cell for cell in cells if (cell["op"], cell["dtype"]) == (op, dtype)]
@@ -464,7 +471,7 @@ def untuned_page(figures):
     columns = ["spec, bf16", "served", "judged", "mean, %", "median", "95th", "worst", "wrong"]
     if any("commit" in each for each in figures["specs"]):
         columns.append("commit")
-        rows = [[*cells, f"`{each['commit'][:8]}`" if "commit" in each else ""]
+        rows = [[*cells, of_commit(each)]
                 for cells, each in zip(rows, figures["specs"])]
     notes = dict.fromkeys(note for each in figures["specs"] for note in each["notes"])
     return [" ".join(means),
@@ -473,7 +480,7 @@ def untuned_page(figures):
             "in %: mean, median, 95th percentile and worst; what is faster loses nothing. *wrong* are shapes at which "
             "what serves fails. *exported* is served by what an export has, *jit* by a launcher that compiles "
             "([untuned.md](../untuned.md)); `--within` bounds the dims drawn. The table leaves out attributes that are "
-            "`no` or `none`." + (" A row that names a commit is of that one." if "commit" in columns else "") + bounded,
+            "`no` or `none`." + f" {OTHER_COMMIT}" * ("commit" in columns) + bounded,
             table(columns, rows), *notes]
 
 
@@ -503,8 +510,8 @@ def facts(result):
     again = f"scripts/benchmark {result['part']}{' --brief' if result['brief'] else ''}"
     if result.get("budget"):
         again += f" --budget {result['budget']}"
-    if result.get("specs"):
-        again += f" --specs {quoted(result['specs'])}"
+    if result.get("only"):
+        again += f" --only {quoted(result['only'])}"
     if result["part"] == "untuned":
         again += f" --drawn {result['figures']['specs'][0]['asked']}"
     driver = f", driver {result['driver']}" if result["driver"] else ""

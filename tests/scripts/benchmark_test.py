@@ -357,10 +357,10 @@ class Pages(unittest.TestCase):
 
 
 class Measuring(unittest.TestCase):
-    def bench(self, folder, answer, brief=True, drawn=None, cells=None, specs=None):
+    def bench(self, folder, answer, brief=True, drawn=None, cells=None, only=None):
         """One whose commands are not run but answered; the programs are there."""
         options = argparse.Namespace(program=None, cache=None, commit="c0ffee", brief=brief, timeout=60, budget=None,
-                                     drawn=drawn, cells=cells, specs=specs)
+                                     drawn=drawn, cells=cells, only=only)
         with mock.patch.object(benchmark, "find", lambda name, _=None: benchmark.Place(f"/opt/{name}", name[4:])):
             bench = benchmark.Bench(options, folder)
         calls = []
@@ -439,7 +439,7 @@ class Measuring(unittest.TestCase):
     def test_of_untuned_shapes_leave_as_much_time_to_each_way_of_serving(self):
         with tempfile.TemporaryDirectory() as folder:
             bench, calls = self.bench(folder, lambda *_: json.dumps({"rows": [{"loss": 0.25}]}), brief=False, drawn=1,
-                                      specs="^softmax pitch")
+                                      only="^softmax pitch")
             bench.options.budget = 200
             bench.begin("untuned")
             with contextlib.redirect_stderr(io.StringIO()):
@@ -504,7 +504,7 @@ class Measuring(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             for asked in (2, 0):
                 bench, calls = self.bench(folder, lambda *_: json.dumps({"rows": [{"loss": 0.25}]}), brief=False,
-                                          cells=folder, specs="^rope")
+                                          cells=folder, only="^rope")
                 made = benchmark.untuned(bench)["specs"]
                 self.assertEqual([each["spec"] for each in made], ["rope style=halved norm=no"] * 2)
                 self.assertEqual(sum("regret" in words for words in calls), asked)
@@ -544,7 +544,7 @@ class Measuring(unittest.TestCase):
         self.assertEqual(made["commands"], ["tilewright x", "tilewright regret softmax", "tilewright regret embedding"])
         self.assertEqual(made["missing"], ["4 of 10 shapes of `softmax` served exported were not judged"])
         self.assertIn("| `softmax` | exported | 6 of 10 | 1.0 | 0.0 | 6.0 | 6.0 | 0 | `fedcba98` |", text)
-        self.assertIn("| `gemm` | exported | 10 | 0.7 | 0.0 | 4.0 | 6.0 | 0 |  |", text)
+        self.assertIn("| `gemm` | exported | 10 | 0.7 | 0.0 | 4.0 | 6.0 | 0 | - |", text)
 
     def test_of_untuned_shapes_are_of_the_commit_that_every_spec_is_of(self):
         with written("untuned") as (folder, _), \
@@ -566,6 +566,46 @@ class Measuring(unittest.TestCase):
         self.assertEqual([(each["spec"], each["mean"]) for each in made["figures"]["specs"]],
                          [("softmax pitch=dense", 0.5), ("softmax pitch=dense", 0.25), ("rope", 0.5), ("rope", 0.25)])
         self.assertEqual(len(made["commands"]), 4)
+
+    def test_of_cells_take_the_places_of_older_ones_with_their_commit(self):
+        with written("rows") as (folder, readme):
+            page, part = folder / "rows.json", folder / "part.json"
+            new = result("rows") | {"commit": "fedcba9876543210", "commands": ["compare_peers.py --only x"]}
+            cells = [CELL | {"ns": 30000.0}, CELL | {"op": "rmsnorm"}]
+            part.write_text(json.dumps(new | {"figures": {"versions": {"torch": "2.11"}, "cells": cells}}),
+                            encoding="utf-8")
+            self.assertEqual(benchmark.main(["report", "--out", str(folder), "--take", str(part)]), 0)
+            made = json.loads(page.read_text(encoding="utf-8"))
+            text = (folder / "rows.md").read_text(encoding="utf-8")
+            for other, why in (({"driver": "999"}, "its driver: 999; rows.json has"),
+                               ({"figures": {"versions": {"torch": "9"}, "cells": cells}}, "its versions"),
+                               ({"part": "varlen"}, "No such file")):
+                part.write_text(json.dumps(new | other), encoding="utf-8")
+                with contextlib.redirect_stderr(io.StringIO()) as said:
+                    self.assertEqual(benchmark.main(["report", "--out", str(folder), "--take", str(part)]), 1)
+                self.assertIn(why, said.getvalue())
+        self.assertEqual([(cell["op"], cell["shape"], cell["ns"], cell.get("commit")) for cell in
+                          made["figures"]["cells"]],
+                         [("softmax", "8192x4096", 30000.0, "fedcba9876543210"), ("softmax", "4093x1000", 33400.0, None),
+                          ("rmsnorm", "8192x4096", 33400.0, "fedcba9876543210")])
+        self.assertEqual(made["commands"], ["tilewright x", "compare_peers.py --only x"])
+        self.assertIn("A row that names a commit is of that one.", " ".join(text.split()))
+        self.assertIn("| `fedcba98` |", text)
+        self.assertEqual(text.count("| - |"), 2, "a ratio and a commit")
+
+    def test_of_cells_that_are_asked_for_say_that_others_are_missing(self):
+        with tempfile.TemporaryDirectory() as folder, \
+                mock.patch.object(benchmark, "describe_gpu", lambda: {"device": "GPU", "driver": "1"}), \
+                mock.patch.object(benchmark, "find", lambda name, _=None: name), \
+                mock.patch.dict(benchmark.PARTS, {"rows": lambda bench: {"only": benchmark.few(
+                    bench, benchmark.chosen(bench, benchmark.BRIEF_ROWS), "--shapes", "8x8")}}):
+            for words, asked in (([], []), (["--only", "^softmax"], ["--only", "^softmax"]),
+                                 (["--brief"], ["--only", benchmark.BRIEF_ROWS, "--shapes", "8x8", *benchmark.BRIEF])):
+                with contextlib.redirect_stderr(io.StringIO()):
+                    self.assertEqual(benchmark.main(["rows", "--out", folder, "--commit", "c0ffee", *words]), 0)
+                made = json.loads((pathlib.Path(folder) / "rows.json").read_text(encoding="utf-8"))
+                self.assertEqual(made["figures"]["only"], asked)
+                self.assertEqual(made["missing"], ["what --only ^softmax leaves out"] * ("--only" in words))
 
     def test_of_cells_are_of_this_commit_and_of_what_is_asked_for_alone(self):
         first, second = "softmax-bf16-8192x4096", "softmax-bf16-16x4096"
