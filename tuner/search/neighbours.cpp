@@ -51,7 +51,15 @@ Neighbours nearest(Neighbours all, const Problem& problem, std::size_t most) {
   std::stable_sort(all.begin(), all.end(), [&](const Neighbour& a, const Neighbour& b) {
     return distance(a.problem, problem) < distance(b.problem, problem);
   });
-  if (all.size() > most) all.resize(most);
+  if (all.size() <= most) return all;
+  // Many shapes may be nearer than another dtype or attribute counts.
+  const auto end = all.begin() + static_cast<std::ptrdiff_t>(most);
+  const auto has_its_dims = [&](const Neighbour& known) { return known.problem.dims == problem.dims; };
+  if (most > 0 && std::none_of(all.begin(), end, has_its_dims)) {
+    const auto same = std::find_if(end, all.end(), has_its_dims);
+    if (same != all.end()) std::iter_swap(end - 1, same);
+  }
+  all.resize(most);
   return all;
 }
 

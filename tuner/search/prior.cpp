@@ -20,7 +20,7 @@ constexpr std::size_t kFastest = 32;
 constexpr std::size_t kOthers = 224;
 
 // Expectations are smooth: a group of similar configs may go before a winner that has none like it.
-constexpr std::size_t kWinnersFirst = 2;
+constexpr std::size_t kWinnersFirst = 3;
 
 /// A shape's dims, with each difference of its spec from the searched one as a doubled extra dim.
 ShapeDims dims_of(const Problem& problem, const Problem& searched) {
@@ -78,6 +78,12 @@ std::vector<std::size_t> winners_around(const SearchSpace& space, std::size_t mo
     if (known.winner) nearest.push_back(&known);
   }
   std::ranges::stable_sort(nearest, {}, [&](const auto* known) { return distance(known->problem, space.problem); });
+  // Another dtype or attribute changes less than other dims do. The problem itself may be known, of an older source.
+  const auto first = std::ranges::find_if_not(
+      nearest, [&](const auto* known) { return known->problem == space.problem; });
+  const auto same = std::find_if(first, nearest.end(),
+                                 [&](const auto* known) { return known->problem.dims == space.problem.dims; });
+  if (same != nearest.end()) std::rotate(first, same, same + 1);
   std::vector<std::size_t> found;
   for (const Neighbour* known : nearest) {
     if (found.size() == most) break;

@@ -36,5 +36,24 @@ TEST(Neighbours, keeps_the_nearest_and_never_the_problem_itself) {
   EXPECT_EQ(kept[1].problem, shape(8, 32));
 }
 
+TEST(Neighbours, keeps_one_of_the_same_dims_however_many_are_nearer) {
+  const auto of = [](std::int64_t cols, DType dtype, const char* add) {
+    Problem problem = shape(8, cols);
+    problem.spec.dtype = dtype;
+    problem.spec.attributes = {{"add", add}};
+    return problem;
+  };
+  const Problem searched = of(16, DType::f16, "no"), same = of(16, DType::f16, "yes");
+  Neighbours all;
+  for (const Problem& problem : {of(16, DType::f32, "yes"), same}) all.push_back({problem, {}, std::nullopt});
+  for (const std::int64_t cols : {15, 17, 18}) all.push_back({of(cols, DType::f16, "no"), {}, std::nullopt});
+  const Neighbours kept = nearest(all, searched, 2);
+  ASSERT_EQ(kept.size(), 2U);
+  EXPECT_EQ(kept[0].problem, of(17, DType::f16, "no"));
+  EXPECT_EQ(kept[1].problem, same);
+  EXPECT_EQ(nearest(all, searched, 4)[1].problem, of(15, DType::f16, "no"));
+  EXPECT_TRUE(nearest(all, searched, 0).empty());
+}
+
 }  // namespace
 }  // namespace tilewright::testing::neighbours_test

@@ -42,17 +42,26 @@ TEST(Prior, weighs_the_same_dtype_more_than_another) {
   EXPECT_EQ(by_merit(landscape.space).front(), 2U);
 }
 
-TEST(Prior, begins_with_the_winners_of_the_two_nearest_shapes) {
+TEST(Prior, begins_with_the_winners_of_the_same_dims_and_of_the_nearest) {
   Landscape landscape(60, 0, 0);
-  Neighbour near = landscape.known(128, 2);
-  near.winner = landscape.space.candidates[40];
-  Neighbour next = landscape.known(512, 3);
-  next.winner = landscape.space.candidates[50];
-  landscape.space.known = {next, landscape.known(4096, 30), near};
-  const std::vector<std::size_t> order = by_merit(landscape.space);
-  EXPECT_EQ(std::vector(order.begin(), order.begin() + 2), (std::vector<std::size_t>{40, 50}));
-  EXPECT_NEAR(static_cast<double>(order[2]), 2.5, 1);
-  EXPECT_EQ(std::set(order.begin(), order.end()).size(), 60U);
+  const auto won = [&](std::int64_t dim, std::size_t winner, DType dtype) {
+    Neighbour known = landscape.known(dim, 3);
+    known.problem.spec.dtype = dtype;
+    known.winner = landscape.space.candidates[winner];
+    return known;
+  };
+  const DType own = landscape.space.problem.spec.dtype, other = own == DType::f16 ? DType::f32 : DType::f16;
+  const std::int64_t dim = landscape.space.problem.dims.front().second;
+  const auto first = [&] {
+    const std::vector<std::size_t> order = by_merit(landscape.space);
+    EXPECT_EQ(std::set(order.begin(), order.end()).size(), 60U);
+    return std::vector(order.begin(), order.begin() + 3);
+  };
+  landscape.space.known = {won(512, 50, own), landscape.known(4096, 30), won(70, 40, own), won(dim, 45, other)};
+  EXPECT_EQ(first(), (std::vector<std::size_t>{45, 40, 50}));
+  // Its own, of an older source, is nearer still.
+  landscape.space.known.push_back(won(dim, 20, own));
+  EXPECT_EQ(first(), (std::vector<std::size_t>{20, 45, 40}));
 }
 
 TEST(Prior, draws_of_every_implementation_in_turn_where_nothing_is_known) {
