@@ -14,6 +14,11 @@
 #include "tuner/sweep/problem_run.hpp"
 
 namespace tilewright {
+namespace {
+
+bool has_binary(const Winner& winner) { return !winner.trial.build_key.empty(); }
+
+}  // namespace
 
 bool ProblemRun::hold_final() {
   for (;;) {
@@ -239,14 +244,23 @@ std::optional<std::vector<Winner>> ProblemRun::finish(std::function<bool()> mean
   const bool stands = std::all_of(stored.begin(), stored.end(),
                                   [&](const Winner& winner) { return known.count(winner.trial.id) != 0; });
   // A choice from the same trials stands, whatever neighbours have learned since. A merge may have brought others.
-  const bool is_chosen = !stored.empty() && stored.front().choice.regime == regime() && !is_beaten(stored.front());
+  const bool is_chosen = !stored.empty() && stored.front().choice.regime == regime() && !is_beaten(stored.front()) &&
+                         std::ranges::all_of(stored, has_binary);
   if (!told_ && stands && is_chosen) return stored;
   for (const Winner& winner : stored) checked.insert(winner.trial.id);
   // Problems tuned since this one began break ties, too.
   search_->meet(shapes_nearby());
+  std::set<std::int64_t> compiled;
   for (;;) {
     if (regime() == Regime::sustained && !load_leaders()) return std::nullopt;
     std::vector<Winner> winners = search_->winners();
+    // One that was timed elsewhere is timed here, which keeps its binary.
+    const auto bare = std::ranges::find_if(
+        winners, [&](const Winner& winner) { return !has_binary(winner) && compiled.insert(winner.trial.id).second; });
+    if (bare != winners.end()) {
+      if (!time_alone(index_.at(bare->trial.config.text())) || !hold_final()) return std::nullopt;
+      continue;
+    }
     if (regime() == Regime::sustained) {
       choose_under_load(winners, loaded_, search_->trials());
     } else if (!told_ && stands) {

@@ -75,6 +75,26 @@ TEST_F(SweepResume, crowns_what_is_known_to_be_faster_than_the_stored_winner) {
   EXPECT_EQ(winners(device).at(0).trial.config.text(), kBest);
 }
 
+// As from packs, which lack the binaries of configs that lost.
+TEST_F(SweepResume, times_what_it_crowns_where_its_binary_is_lacking) {
+  FakeDevice device;
+  (void)sweep(device);
+  std::vector<Winner> bare = winners(device);
+  const std::string& hash = request.definition->implementations.front().hash;
+  for (Winner& winner : bare) {
+    winner.trial.build_key.clear();
+    winner.trial.id = open().put_trial(key(device), hash, winner.trial);
+  }
+  open().put_winners(key(device), request.mode, bare);
+  const SweepSummary summary = sweep(device);
+  EXPECT_EQ(summary.measured, 0U);
+  for (const Winner& winner : winners(device)) {
+    ASSERT_FALSE(winner.trial.build_key.empty()) << winner.trial.config.text();
+    EXPECT_TRUE(open().build(winner.trial.build_key)->ok);
+  }
+  EXPECT_EQ(winners(device).at(0).trial.config.text(), kBest);
+}
+
 TEST_F(SweepResume, goes_on_after_an_interrupt_where_it_stopped) {
   FakeDevice device;
   const SweepSummary first = sweep(device, [this] { return listener.trials.size() >= 4; });
