@@ -19,7 +19,7 @@ TITLES = {"rows": "Row and elementwise ops beside their peers",
           "deterministic": "What the same bits on every launch cost",
           "decode": "Attention of the last token beside its peers",
           "varlen": "Attention of packed sequences beside equally long ones",
-          "gradients": "Gradients of row ops beside their peers", "fused": "Fused products beside their peers",
+          "gradients": "Row gradients beside their peers", "fused": "Fused products beside their peers",
           "tuner": "How long tuning takes", "launch": "What a launch costs the host",
           "untuned": "What untuned shapes lose", "service": "How fast the service answers"}
 # What a part without figures would measure, in the index.
@@ -35,7 +35,6 @@ BEGIN, END = "<!-- scripts/benchmark report makes what follows -->", "<!-- until
 HEAD_MEANS = {"rows": "row ops", "gemm": "products", "attention": "attention", "attention_bwd": "its gradients",
               "decode": "decoding", "gradients": "row gradients", "fused": "fused"}
 LARGE_BYTES = 128 << 20
-OTHER_COMMIT = "A row that names a commit is of that one."
 MOST_OF_CEILING = 1.02  # more is a mistake of the ceiling
 HEAD_SHAPES = {"rows": {"8192x4096"}, "gemm": {"4096x4096x4096", "16x4096x4096"}}
 # The README has one variant of each row op, and none of bias_act_dropout.
@@ -159,34 +158,28 @@ def ours(cell):
     return micros(cell["ns"]) + (f" ({cell['fit']})" if cell["fit"] != "exact" else "")
 
 
-def of_commit(each):
-    """The commit of what was measured apart from the rest of its page."""
-    return f"`{each['commit'][:8]}`" if "commit" in each else "-"
-
-
 def exceptions(cells):
     """A sentence on fit and accuracy."""
     fit = ("All cells are served exactly" if all(cell["fit"] == "exact" for cell in cells) else
            "Cells are served exactly unless our time has another fit in brackets")
     return (f"{fit}; accuracy is good (rms at most 1.05 times the best peer's, the largest error an ulp above its)"
-            + " but for the cells at the end" * bool(faults_of(cells)) + "."
-            + f" {OTHER_COMMIT}" * any("commit" in cell for cell in cells))
+            + " but for the cells at the end" * bool(faults_of(cells)) + ".")
 
 
 def cells_tables(cells, floor_ns=None):
     """A table an op and dtype, below its heading."""
     every = {"TFLOP/s": lambda cell: f"{cell['tflops']:.0f}" if "tflops" in cell else "-",
              "of ceiling, %": lambda cell: shown_share(cell, floor_ns), "over gemm": over_product,
-             "over bound": over_bound, "commit": of_commit}
+             "over bound": over_bound}
     parts = [exceptions(cells)]
     for op, dtype in dict.fromkeys((cell["op"], cell["dtype"]) for cell in cells):
         those = [cell for cell in cells if (cell["op"], cell["dtype"]) == (op, dtype)]
         peers, columns = peers_of(those), some(every, those)
         rows = [[cell["shape"], ours(cell), *(peer_time(cell, name) for name in peers), fastest(cell),
                  over_fastest(cell), *(of(cell) for of in columns.values())] for cell in those]
-        parts += [f"## `{op}`, {dtype}", table(["shape", "Tilewright, µs", *(PEERS[name] for name in peers),
-                                                "fastest", "ratio", *columns], rows)]
-    return parts + reasons_of(cells) + faults_of(cells)
+        parts += [f"## `{op}`, {dtype}", table(["shape", "ours, µs", *(PEERS[name] for name in peers), "fastest",
+                                                "ratio", *columns], rows)]
+    return parts + reasons_of(cells) + faults_of(cells) + of_other_commits(cells)
 
 
 def in_short(why):
@@ -211,6 +204,17 @@ def faults_of(cells):
     bad = dict.fromkeys(f"- `{cell['op']}` {cell['shape']} {cell['dtype']}: {'; '.join(cell['inaccurate'])}"
                         for cell in cells if cell["inaccurate"])
     return ["\n".join(["Bad accuracy:", *bad])] if bad else []
+
+
+def of_other_commits(cells):
+    """A sentence a commit on what was measured apart from the rest of its page."""
+    shapes = {}
+    for cell in cells:
+        if "commit" in cell:
+            shapes.setdefault(cell["commit"][:8], {}).setdefault(f"`{cell['op']}` {cell['dtype']}", []).append(
+                cell["shape"])
+    return [f"Of commit `{commit}`: {'; '.join(f'{op} {chr(32).join(each)}' for op, each in ops.items())}."
+            for commit, ops in shapes.items()]
 
 
 def over_libraries(cell):
@@ -471,7 +475,7 @@ def untuned_page(figures):
     columns = ["spec, bf16", "served", "judged", "mean, %", "median", "95th", "worst", "wrong"]
     if any("commit" in each for each in figures["specs"]):
         columns.append("commit")
-        rows = [[*cells, of_commit(each)]
+        rows = [[*cells, f"`{each['commit'][:8]}`" if "commit" in each else "-"]
                 for cells, each in zip(rows, figures["specs"])]
     notes = dict.fromkeys(note for each in figures["specs"] for note in each["notes"])
     return [" ".join(means),
@@ -480,7 +484,7 @@ def untuned_page(figures):
             "in %: mean, median, 95th percentile and worst; what is faster loses nothing. *wrong* are shapes at which "
             "what serves fails. *exported* is served by what an export has, *jit* by a launcher that compiles "
             "([untuned.md](../untuned.md)); `--within` bounds the dims drawn. The table leaves out attributes that are "
-            "`no` or `none`." + f" {OTHER_COMMIT}" * ("commit" in columns) + bounded,
+            "`no` or `none`." + " A row that names a commit is of that one." * ("commit" in columns) + bounded,
             table(columns, rows), *notes]
 
 

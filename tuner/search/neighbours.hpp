@@ -31,8 +31,8 @@ using Neighbours = std::vector<Neighbour>;
 /// that only one config has counts 1. Infinity between implementations.
 [[nodiscard]] double distance(const Config& a, const Config& b);
 
-/// Sorts by distance from `problem`, omits the problem itself, and keeps the `most` nearest, the last of which yields to
-/// the nearest of the same dims, if there is one and none is kept.
+/// Sorts by distance from `problem`, omits the problem itself, and keeps the `most` nearest. The last of them yields to
+/// the nearest of the same dims, if none is kept.
 [[nodiscard]] Neighbours nearest(Neighbours all, const Problem& problem, std::size_t most);
 
 /// The most informative trials, fastest first: `fastest` of the fastest and `others` of the rest (keep_excerpt).
