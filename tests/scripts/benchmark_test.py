@@ -585,9 +585,10 @@ class Measuring(unittest.TestCase):
                 with contextlib.redirect_stderr(io.StringIO()) as said:
                     self.assertEqual(benchmark.main(["report", "--out", str(folder), "--take", str(part)]), 1)
                 self.assertIn(why, said.getvalue())
-        self.assertEqual([(cell["op"], cell["shape"], cell["ns"], cell.get("commit")) for cell in
-                          made["figures"]["cells"]],
-                         [("softmax", "8192x4096", 30000.0, "fedcba9876543210"), ("softmax", "4093x1000", 33400.0, None),
+        self.assertEqual([(cell["op"], cell["shape"], cell["ns"], cell.get("commit"))
+                          for cell in made["figures"]["cells"]],
+                         [("softmax", "8192x4096", 30000.0, "fedcba9876543210"),
+                          ("softmax", "4093x1000", 33400.0, None),
                           ("rmsnorm", "8192x4096", 33400.0, "fedcba9876543210")])
         self.assertEqual(made["commands"], ["tilewright x", "compare_peers.py --only x"])
         self.assertIn("Of commit `fedcba98`: `softmax` bf16 8192x4096; `rmsnorm` bf16 8192x4096.",

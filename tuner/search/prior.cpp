@@ -79,10 +79,10 @@ std::vector<std::size_t> winners_around(const SearchSpace& space, std::size_t mo
   }
   std::ranges::stable_sort(nearest, {}, [&](const auto* known) { return distance(known->problem, space.problem); });
   // Another dtype or attribute changes less than other dims do. The problem itself may be known, of an older source.
-  const auto first = std::ranges::find_if_not(
-      nearest, [&](const auto* known) { return known->problem == space.problem; });
-  const auto same = std::find_if(first, nearest.end(),
-                                 [&](const auto* known) { return known->problem.dims == space.problem.dims; });
+  const auto first =
+      std::ranges::find_if_not(nearest, [&](const auto* known) { return known->problem == space.problem; });
+  const auto same =
+      std::find_if(first, nearest.end(), [&](const auto* known) { return known->problem.dims == space.problem.dims; });
   if (same != nearest.end()) std::rotate(first, same, same + 1);
   std::vector<std::size_t> found;
   for (const Neighbour* known : nearest) {

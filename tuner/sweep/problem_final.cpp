@@ -170,6 +170,28 @@ bool ProblemRun::is_beaten(const Winner& stored) const {
   return std::ranges::find(best, at->second) == best.end();
 }
 
+// A choice from the same trials stands, whatever neighbours have learned since. A merge may have brought others.
+bool ProblemRun::is_chosen(const std::vector<Winner>& stored) const {
+  return !stored.empty() && stored.front().choice.regime == regime() && !is_beaten(stored.front()) &&
+         std::ranges::all_of(stored, has_binary);
+}
+
+bool ProblemRun::are_known(const std::vector<Winner>& winners) const {
+  std::set<std::int64_t> known;
+  for (const auto& trial : search_->trials()) {
+    if (trial) known.insert(trial->id);
+  }
+  return std::ranges::all_of(winners, [&](const Winner& winner) { return known.count(winner.trial.id) != 0; });
+}
+
+std::optional<bool> ProblemRun::time_bare(const std::vector<Winner>& winners, std::set<std::int64_t>& timed) {
+  const auto bare = std::ranges::find_if(
+      winners, [&](const Winner& winner) { return !has_binary(winner) && timed.insert(winner.trial.id).second; });
+  if (bare == winners.end()) return false;
+  if (!time_alone(index_.at(bare->trial.config.text())) || !hold_final()) return std::nullopt;
+  return true;
+}
+
 std::set<std::size_t> ProblemRun::unloaded_leaders() const {
   std::set<std::size_t> leaders;
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
@@ -237,16 +259,8 @@ std::optional<std::vector<Winner>> ProblemRun::finish(std::function<bool()> mean
   if (!hold_final()) return std::nullopt;
   std::set<std::int64_t> checked;
   std::vector<Winner> stored = setting_.store->winners(key_, setting_.trial.mode);
-  std::set<std::int64_t> known;
-  for (const auto& trial : search_->trials()) {
-    if (trial) known.insert(trial->id);
-  }
-  const bool stands = std::all_of(stored.begin(), stored.end(),
-                                  [&](const Winner& winner) { return known.count(winner.trial.id) != 0; });
-  // A choice from the same trials stands, whatever neighbours have learned since. A merge may have brought others.
-  const bool is_chosen = !stored.empty() && stored.front().choice.regime == regime() && !is_beaten(stored.front()) &&
-                         std::ranges::all_of(stored, has_binary);
-  if (!told_ && stands && is_chosen) return stored;
+  const bool stands = are_known(stored);
+  if (!told_ && stands && is_chosen(stored)) return stored;
   for (const Winner& winner : stored) checked.insert(winner.trial.id);
   // Problems tuned since this one began break ties, too.
   search_->meet(shapes_nearby());
@@ -254,13 +268,9 @@ std::optional<std::vector<Winner>> ProblemRun::finish(std::function<bool()> mean
   for (;;) {
     if (regime() == Regime::sustained && !load_leaders()) return std::nullopt;
     std::vector<Winner> winners = search_->winners();
-    // One that was timed elsewhere is timed here, which keeps its binary.
-    const auto bare = std::ranges::find_if(
-        winners, [&](const Winner& winner) { return !has_binary(winner) && compiled.insert(winner.trial.id).second; });
-    if (bare != winners.end()) {
-      if (!time_alone(index_.at(bare->trial.config.text())) || !hold_final()) return std::nullopt;
-      continue;
-    }
+    const auto timed_anew = time_bare(winners, compiled);
+    if (!timed_anew) return std::nullopt;
+    if (*timed_anew) continue;
     if (regime() == Regime::sustained) {
       choose_under_load(winners, loaded_, search_->trials());
     } else if (!told_ && stands) {

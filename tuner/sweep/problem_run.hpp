@@ -185,6 +185,12 @@ class ProblemRun {
   [[nodiscard]] bool load_leaders();
   /// Whether the stored winner is slower in burst than a config that was known before this run.
   [[nodiscard]] bool is_beaten(const Winner& stored) const;
+  /// Whether the stored winners are what would be chosen in this regime, and may serve.
+  [[nodiscard]] bool is_chosen(const std::vector<Winner>& stored) const;
+  [[nodiscard]] bool are_known(const std::vector<Winner>& winners) const;
+  /// Times a winner that was timed elsewhere and has no binary, once (`timed`): that keeps its binary. Nothing if
+  /// interrupted, false if there is none.
+  [[nodiscard]] std::optional<bool> time_bare(const std::vector<Winner>& winners, std::set<std::int64_t>& timed);
   [[nodiscard]] std::set<std::size_t> unloaded_leaders() const;
   /// Makes the runner; false if interrupted.
   [[nodiscard]] bool set_up();
