@@ -41,18 +41,24 @@ int level_of(Packing packing) {
 
 }  // namespace
 
-void Compressor::Free::operator()(ZSTD_CCtx_s* context) const noexcept { ZSTD_freeCCtx(context); }
+void Compressor::Free::operator()(ZSTD_CDict_s* dictionary) const noexcept { ZSTD_freeCDict(dictionary); }
 
-Compressor::Compressor(Packing packing, std::span<const std::byte> dictionary) : context_(ZSTD_createCCtx()) {
-  if (context_ == nullptr) throw std::bad_alloc();
-  ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_compressionLevel, level_of(packing));
-  with_memory(ZSTD_CCtx_loadDictionary(context_.get(), dictionary.data(), dictionary.size()));
+Compressor::Compressor(Packing packing, std::span<const std::byte> dictionary) : packing_(packing) {
+  if (dictionary.empty()) return;
+  dictionary_.reset(ZSTD_createCDict(dictionary.data(), dictionary.size(), level_of(packing)));
+  if (dictionary_ == nullptr) throw std::bad_alloc();
 }
 
 std::vector<std::byte> Compressor::operator()(std::span<const std::byte> bytes) const {
+  // Its memory is made once a thread.
+  thread_local std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(), ZSTD_freeCCtx);
+  if (context == nullptr) throw std::bad_alloc();
+  ZSTD_CCtx_reset(context.get(), ZSTD_reset_session_and_parameters);
+  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, level_of(packing_));
+  with_memory(ZSTD_CCtx_refCDict(context.get(), dictionary_.get()));
   std::vector<std::byte> frame(ZSTD_compressBound(bytes.size()));
   const std::size_t written =
-      with_memory(ZSTD_compress2(context_.get(), frame.data(), frame.size(), bytes.data(), bytes.size()));
+      with_memory(ZSTD_compress2(context.get(), frame.data(), frame.size(), bytes.data(), bytes.size()));
   if (ZSTD_isError(written) != 0) {
     throw Error(fmt::format("cannot compress a binary of {} bytes: {}", bytes.size(), ZSTD_getErrorName(written)));
   }

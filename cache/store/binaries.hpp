@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-struct ZSTD_CCtx_s;
+struct ZSTD_CDict_s;
 
 /// Binaries of the cache: one zstd frame each, identified by the content hash of the uncompressed bytes. Equal binaries
 /// of different builds are stored once, and reading finds damage. Pure functions.
@@ -25,7 +25,7 @@ enum class Packing : std::uint8_t {
 /// A block of four bytes, the smallest, expands to at most 128 KiB: data that claims more is no frame.
 inline constexpr std::size_t kMostBytesForAByte = std::size_t{1} << 15;
 
-/// Compresses many binaries with one dictionary, which is read once. For one thread at a time.
+/// Compresses many binaries with one dictionary, which is read once. For any number of threads.
 class Compressor {
  public:
   explicit Compressor(Packing packing, std::span<const std::byte> dictionary = {});
@@ -33,9 +33,10 @@ class Compressor {
 
  private:
   struct Free {
-    void operator()(ZSTD_CCtx_s* context) const noexcept;
+    void operator()(ZSTD_CDict_s* dictionary) const noexcept;
   };
-  std::unique_ptr<ZSTD_CCtx_s, Free> context_;
+  Packing packing_;
+  std::unique_ptr<ZSTD_CDict_s, Free> dictionary_;  // null: without one
 };
 
 /// One zstd frame that carries its content's size. It is read with the dictionary that it was made with, if any.

@@ -8,11 +8,13 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cache/base/error.hpp"
+#include "cache/base/in_parallel.hpp"
 #include "cache/model/not_reached.hpp"
 #include "cache/predict/loss_model.hpp"
 #include "cache/store/columns.hpp"
@@ -392,9 +394,18 @@ void put_binaries(Database& database, std::optional<std::int64_t> dictionary, st
   binaries.clear();
 }
 
+/// Compresses plain frames, each in the place of what it was.
+void compress_all(const Compressor& compress, std::span<Packed> binaries) {
+  in_parallel(binaries.size(), [&](std::size_t i) {
+    Packed& each = binaries[i];
+    each.frame = compress(decompress_binary(each.frame, each.size, each.hash));
+  });
+}
+
 /// Compresses the plain binaries of a pack with the dictionary of their implementation. A binary that is damaged here
 /// is mended.
 void fold_binaries(Database& database) {
+  constexpr std::size_t kMostPlainBytes = std::size_t{64} << 20;
   add_dictionaries(database);
   // Only ids are sorted: with the bytes beside them, a sorter writes each dictionary to the disk once per binary.
   Query place = database.query(
@@ -402,12 +413,23 @@ void fold_binaries(Database& database) {
       "LEFT JOIN main.dictionaries d ON d.implementation = i.implementation ORDER BY d.id, b.id");
   std::optional<std::int64_t> last, dictionary;
   std::optional<Compressor> compress;
-  std::vector<Packed> packed;
+  std::vector<Packed> binaries;
+  std::size_t compressed = 0, plain_bytes = 0;
+  const auto compress_rest = [&] {
+    if (compress) compress_all(*compress, std::span(binaries).subspan(compressed));
+    compressed = binaries.size();
+    plain_bytes = 0;
+  };
+  const auto put_group = [&] {
+    compress_rest();
+    put_binaries(database, dictionary, binaries);
+    compressed = 0;
+  };
   while (place.next()) {
     Query row = database.query("SELECT hash, size, data FROM pack.binaries WHERE id = ?", place.integer(0));
     if (!row.next() || whole_binary(database, row.text(0))) continue;
     if (!compress || last != place.maybe_integer(1)) {
-      put_binaries(database, dictionary, packed);
+      put_group();
       last = place.maybe_integer(1);
       Query words = database.query(
           "SELECT data FROM main.dictionaries d WHERE id = ? "
@@ -417,10 +439,12 @@ void fold_binaries(Database& database) {
       dictionary = whole ? last : std::nullopt;
       compress.emplace(Packing::shared, whole ? words.blob(0) : std::span<const std::byte>());
     }
-    const std::vector<std::byte> bytes = decompress_binary(row.blob(2), row.integer(1), row.text(0));
-    packed.push_back({row.text(0), row.integer(1), (*compress)(bytes)});
+    const std::span<const std::byte> frame = row.blob(2);
+    binaries.push_back({row.text(0), row.integer(1), {frame.begin(), frame.end()}});
+    plain_bytes += frame.size();
+    if (plain_bytes >= kMostPlainBytes) compress_rest();
   }
-  put_binaries(database, dictionary, packed);
+  put_group();
 }
 
 /// Lists, by their binaries, the models that this program understands, and those that a newer one has learned. A

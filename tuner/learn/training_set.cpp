@@ -2,12 +2,10 @@
 #include "tuner/learn/training_set.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <future>
 #include <iterator>
-#include <thread>
 #include <utility>
 
+#include "cache/base/in_parallel.hpp"
 #include "tuner/learn/learn.hpp"
 
 namespace tilewright {
@@ -57,14 +55,7 @@ std::vector<ShapeDims> TrainingSet::shapes() const {
 
 std::vector<std::shared_ptr<const LossModel>> TrainingSet::without_each(const Folds& folds) const {
   std::vector<std::shared_ptr<const LossModel>> models(folds.count());
-  std::atomic<std::size_t> next = 0;
-  const auto learn_next = [&] {
-    for (std::size_t fold = next++; fold < models.size(); fold = next++) models[fold] = without(folds.left_out(fold));
-  };
-  std::vector<std::future<void>> learners;
-  const std::size_t cores = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, models.size());
-  for (std::size_t i = 0; i < cores; ++i) learners.push_back(std::async(std::launch::async, learn_next));
-  for (std::future<void>& each : learners) each.get();
+  in_parallel(models.size(), [&](std::size_t fold) { models[fold] = without(folds.left_out(fold)); });
   return models;
 }
 
