@@ -50,10 +50,8 @@ Compressor::Compressor(Packing packing, std::span<const std::byte> dictionary) :
 }
 
 std::vector<std::byte> Compressor::operator()(std::span<const std::byte> bytes) const {
-  // Its memory is made once a thread.
-  thread_local std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(), ZSTD_freeCCtx);
+  const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(), ZSTD_freeCCtx);
   if (context == nullptr) throw std::bad_alloc();
-  ZSTD_CCtx_reset(context.get(), ZSTD_reset_session_and_parameters);
   ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, level_of(packing_));
   with_memory(ZSTD_CCtx_refCDict(context.get(), dictionary_.get()));
   std::vector<std::byte> frame(ZSTD_compressBound(bytes.size()));

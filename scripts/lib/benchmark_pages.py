@@ -208,13 +208,13 @@ def faults_of(cells):
 
 def of_other_commits(cells):
     """A sentence a commit on what was measured apart from the rest of its page."""
-    shapes = {}
+    commits = {}
     for cell in cells:
         if "commit" in cell:
-            shapes.setdefault(cell["commit"][:8], {}).setdefault(f"`{cell['op']}` {cell['dtype']}", []).append(
-                cell["shape"])
-    return [f"Of commit `{commit}`: {'; '.join(f'{op} {chr(32).join(each)}' for op, each in ops.items())}."
-            for commit, ops in shapes.items()]
+            ops = commits.setdefault(cell["commit"][:8], {})
+            ops.setdefault(f"`{cell['op']}` {cell['dtype']}", []).append(cell["shape"])
+    return [f"Of commit `{commit}`: " + "; ".join(" ".join([op, *shapes]) for op, shapes in ops.items()) + "."
+            for commit, ops in commits.items()]
 
 
 def over_libraries(cell):

@@ -598,8 +598,8 @@ class Measuring(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder, \
                 mock.patch.object(benchmark, "describe_gpu", lambda: {"device": "GPU", "driver": "1"}), \
                 mock.patch.object(benchmark, "find", lambda name, _=None: name), \
-                mock.patch.dict(benchmark.PARTS, {"rows": lambda bench: {"only": benchmark.few(
-                    bench, benchmark.chosen(bench, benchmark.BRIEF_ROWS), "--shapes", "8x8")}}):
+                mock.patch.dict(benchmark.PARTS, {"rows": lambda bench: {"only": benchmark.only_words(
+                    bench, benchmark.only_cells(bench, benchmark.BRIEF_ROWS), "--shapes", "8x8")}}):
             for words, asked in (([], []), (["--only", "^softmax"], ["--only", "^softmax"]),
                                  (["--brief"], ["--only", benchmark.BRIEF_ROWS, "--shapes", "8x8", *benchmark.BRIEF])):
                 with contextlib.redirect_stderr(io.StringIO()):

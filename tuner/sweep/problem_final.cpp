@@ -184,11 +184,11 @@ bool ProblemRun::are_known(const std::vector<Winner>& winners) const {
   return std::ranges::all_of(winners, [&](const Winner& winner) { return known.count(winner.trial.id) != 0; });
 }
 
-std::optional<bool> ProblemRun::time_bare(const std::vector<Winner>& winners, std::set<std::int64_t>& timed) {
-  const auto bare = std::ranges::find_if(
+std::optional<bool> ProblemRun::time_unbuilt(const std::vector<Winner>& winners, std::set<std::int64_t>& timed) {
+  const auto unbuilt = std::ranges::find_if(
       winners, [&](const Winner& winner) { return !has_binary(winner) && timed.insert(winner.trial.id).second; });
-  if (bare == winners.end()) return false;
-  if (!time_alone(index_.at(bare->trial.config.text())) || !hold_final()) return std::nullopt;
+  if (unbuilt == winners.end()) return false;
+  if (!time_alone(index_.at(unbuilt->trial.config.text())) || !hold_final()) return std::nullopt;
   return true;
 }
 
@@ -264,11 +264,11 @@ std::optional<std::vector<Winner>> ProblemRun::finish(std::function<bool()> mean
   for (const Winner& winner : stored) checked.insert(winner.trial.id);
   // Problems tuned since this one began break ties, too.
   search_->meet(shapes_nearby());
-  std::set<std::int64_t> compiled;
+  std::set<std::int64_t> timed;
   for (;;) {
     if (regime() == Regime::sustained && !load_leaders()) return std::nullopt;
     std::vector<Winner> winners = search_->winners();
-    const auto timed_anew = time_bare(winners, compiled);
+    const auto timed_anew = time_unbuilt(winners, timed);
     if (!timed_anew) return std::nullopt;
     if (*timed_anew) continue;
     if (regime() == Regime::sustained) {

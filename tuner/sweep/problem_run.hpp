@@ -190,7 +190,7 @@ class ProblemRun {
   [[nodiscard]] bool are_known(const std::vector<Winner>& winners) const;
   /// Times a winner that was timed elsewhere and has no binary, once (`timed`): that keeps its binary. Nothing if
   /// interrupted, false if there is none.
-  [[nodiscard]] std::optional<bool> time_bare(const std::vector<Winner>& winners, std::set<std::int64_t>& timed);
+  [[nodiscard]] std::optional<bool> time_unbuilt(const std::vector<Winner>& winners, std::set<std::int64_t>& timed);
   [[nodiscard]] std::set<std::size_t> unloaded_leaders() const;
   /// Makes the runner; false if interrupted.
   [[nodiscard]] bool set_up();
